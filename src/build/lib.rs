@@ -1,5 +1,6 @@
-//! Turns a task's snapshots into validated, staged Parquet parts and a published release: decode,
-//! normalise, datasets, validate, publish. Contacts no publisher and does not decide what to build.
+//! Turns a task's snapshots into validated, staged Parquet parts and a published release, in the
+//! stages decode, normalise, datasets, validate and publish. Contacts no publisher and does not
+//! decide what to build.
 
 pub mod datasets;
 pub mod decode;

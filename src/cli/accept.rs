@@ -1,5 +1,5 @@
 //! `pubdata accept`: records what an operator has reviewed and accepted, withdraws acceptances, or
-//! lists them. A refused acceptance changes nothing.
+//! lists them. If an acceptance is refused, nothing changes.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -42,14 +42,14 @@ pub(super) struct AcceptArgs {
     /// Rule or layout to approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// Last day on which it applies. By default a rule applies to one run, anything else until it
-    /// is withdrawn.
+    /// Last day on which the approval applies. By default, approval of a rule applies to one run,
+    /// and any other approval applies until it is withdrawn.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     until: Option<String>,
     /// Withdraws an earlier approval.
     #[arg(long)]
     withdraw: bool,
-    /// Shows what would be accepted and its effect, and writes nothing.
+    /// Shows what would be accepted and the effect, without writing anything.
     #[arg(long)]
     dry_run: bool,
     /// Lists the approvals that apply today.
@@ -65,7 +65,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         ));
     }
     if arguments.list {
-        // Acceptances are in the home, wherever the releases are.
+        // Acceptances are kept in the home, even if the releases are elsewhere.
         if !Home::is_home(&global.home) {
             return Err(global.no_home());
         }
@@ -90,7 +90,8 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         .transpose()?;
     let by = user::name();
     let declarations = global.declarations()?;
-    // Checks before the home is created, so that a refused acceptance leaves nothing behind.
+    // Checks the acceptances before the home is created, so that a refused acceptance leaves
+    // nothing behind.
     let known = if global.home.is_dir() {
         Some(global.home()?)
     } else {
@@ -137,20 +138,21 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The operator's acceptances: `pubdata accept`, with `--dry-run` and `--list` too.
+/// The operator's acceptances: `pubdata accept`, also with `--dry-run` and `--list`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AcceptReport<'a> {
     /// True with `--dry-run`: nothing was recorded.
     is_dry_run: bool,
-    /// Acceptances that were made or withdrawn; with `--list`, all that are in force today.
+    /// Acceptances that were made or withdrawn. With `--list`, all acceptances that are in force
+    /// today.
     acceptances: &'a [Acceptance],
-    /// Effect of each acceptance: the last run's reasons for blocking that it overrides, by the
-    /// given `TASK:RULE`. Empty if that run blocked nothing of the kind.
+    /// Effect of each acceptance, by the given `TASK:RULE`: the reasons for blocking in the last
+    /// run that the acceptance overrides. Empty if that run blocked nothing of this kind.
     lets_through: &'a BTreeMap<&'a String, &'a str>,
 }
 
-/// Prints acceptances. `lets_through` has the last run's reasons for blocking, by the acceptance
-/// that overrides them.
+/// Prints acceptances. `lets_through` contains the reasons for blocking in the last run, by the
+/// acceptance that overrides them.
 fn show(
     global: &Global,
     arguments: &AcceptArgs,

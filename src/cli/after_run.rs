@@ -1,5 +1,6 @@
-//! Sends notifications after a run, successful or not: metrics for a collector, messages about
-//! news, a heartbeat. None of them affects the result of the run: failures here are warnings.
+//! Sends notifications after a run, whether it succeeded or not: metrics for a collector, messages
+//! about news, and a heartbeat. Notifications do not affect the result of the run: failures here
+//! are only warnings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,9 +24,9 @@ use pubdata_store::{self as store, LedgerEntry};
 /// Receivers of notifications about a run.
 #[derive(Args)]
 pub(super) struct AfterRunArgs {
-    /// Program to start when a task was blocked, missing, late, above its limit of quarantined
-    /// records, or has recovered, or when the run failed. It gets JSON on standard input. The
-    /// command is split at spaces and not passed to a shell.
+    /// Program to start if a task was blocked, missing, late, above its limit of quarantined
+    /// records, or has recovered, or if the run failed. The program receives JSON on standard
+    /// input. The command is split at spaces and not passed to a shell.
     #[arg(
         long,
         env = "PUBDATA_HOOK",
@@ -42,7 +43,7 @@ pub(super) struct AfterRunArgs {
     )]
     webhook: Option<String>,
     /// URL to request (GET) after each completed run (exit code below 40), for a service that
-    /// alerts you when the request is missing.
+    /// alerts you if the request is missing.
     #[arg(
         long,
         env = "PUBDATA_HEARTBEAT",
@@ -50,7 +51,7 @@ pub(super) struct AfterRunArgs {
         value_name = "URL"
     )]
     heartbeat: Option<String>,
-    /// URL to which OpenLineage events of the run are posted. They are always written to
+    /// URL to which OpenLineage events of the run are posted. Events are always written to
     /// HOME/runs/<run_id>.openlineage.jsonl.
     #[arg(
         long,
@@ -59,7 +60,7 @@ pub(super) struct AfterRunArgs {
         value_name = "URL"
     )]
     openlineage_url: Option<String>,
-    /// Namespace of this installation in OpenLineage events: jobs and datasets are named under
+    /// Namespace of this installation in OpenLineage events. Jobs and datasets are named under
     /// NAME/CHANNEL.
     #[arg(
         long,
@@ -68,22 +69,22 @@ pub(super) struct AfterRunArgs {
         default_value = "pubdata"
     )]
     openlineage_namespace: String,
-    /// File to write metrics to, for the textfile collector of node_exporter.
+    /// File to which metrics are written, for the textfile collector of node_exporter.
     #[arg(long, env = "PUBDATA_METRICS_FILE", value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// Tests all of these without a run: sends a test message to hook and webhook and an event to
-    /// the OpenLineage URL, requests the heartbeat URL, writes the metrics file, and reports each
-    /// result.
+    /// Tests all notifications without a run: sends a test message to the hook and the webhook and
+    /// an event to the OpenLineage URL, requests the heartbeat URL, writes the metrics file, and
+    /// reports each result.
     #[arg(long)]
     pub(super) test_message: bool,
 }
 
 /// Result of one notification.
 struct Delivery {
-    /// Name of its setting.
+    /// Name of the setting for this receiver.
     to: &'static str,
     outcome: Result<()>,
-    /// Message to log if it failed.
+    /// Message to log if the notification failed.
     failing: &'static str,
 }
 
@@ -101,14 +102,14 @@ pub(super) struct TestMessageReport<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TestMessageTold")]
 struct TestMessageDelivery {
-    /// Why it was not reached; null if it was.
+    /// Why the receiver was not reached; null if it was reached.
     error: Option<String>,
-    /// The flag.
+    /// The flag that configures the receiver.
     #[schemars(extend("enum" = ["metrics_file", "hook", "webhook", "heartbeat", "openlineage_url"]))]
     to: &'static str,
 }
 
-/// Tells if a run completed.
+/// Indicates whether a run completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunEnd {
     Reached,
@@ -137,8 +138,8 @@ impl AfterRunArgs {
         })
     }
 
-    /// Sends the message, if any, to hook and webhook, and requests the heartbeat if the run
-    /// completed.
+    /// Sends the message, if any, to the hook and the webhook. If the run completed, also requests
+    /// the heartbeat URL.
     async fn deliver(
         &self,
         settings: &RunSettings,
@@ -174,7 +175,7 @@ impl AfterRunArgs {
 }
 
 impl AfterRunArgs {
-    /// Creates the emitter of lineage events, which forwards to the progress display.
+    /// Creates the emitter of lineage events, which forwards all calls to the progress display.
     pub(super) fn emitter(&self, settings: &RunSettings, shown: SharedObserver) -> Arc<Emitter> {
         Emitter::new(
             shown,
@@ -192,7 +193,7 @@ pub(super) async fn report_lineage(emitter: &Emitter, report: &Result<RunReport>
     }
 }
 
-/// Returns the last run in the ledger, as far as the ledger can be read.
+/// Returns the id of the last run in the ledger, as far as the ledger can be read.
 pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
     store::read_ledger(&settings.home)
         .ok()?
@@ -200,8 +201,8 @@ pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
         .map(|entry| entry.run_id)
 }
 
-/// Sends all notifications. `run_before` is the last run in the ledger before this one. If it is
-/// still the last one, no run took place, or the ledger could not be written.
+/// Sends all notifications. `run_before` is the run that was last in the ledger before this run. If
+/// it is still the last run, either no run took place or the ledger could not be written.
 pub(super) async fn tell(
     settings: &RunSettings,
     arguments: &AfterRunArgs,
@@ -241,11 +242,11 @@ pub(super) async fn tell(
         .for_each(warn);
 }
 
-/// Sends a test notification to all receivers. Returns exit code 0 if everything arrived, otherwise
-/// 40.
+/// Sends a test notification to all receivers. Returns exit code 0 if all notifications arrived,
+/// and 40 otherwise.
 ///
 /// # Errors
-/// `Config` if no receiver is configured.
+/// Returns `Config` if no receiver is configured.
 pub(super) async fn test(
     global: &Global,
     settings: &RunSettings,

@@ -1,5 +1,5 @@
-//! Prints what needs attention, after a run and in `pubdata status`: worst first, similar items
-//! grouped.
+//! Prints everything that needs attention, after a run and in `pubdata status`. The worst items
+//! come first, and similar items are grouped.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ pub(super) enum Extent {
     Full,
 }
 
-/// Maximum number of items of one kind printed in full; others are only named.
+/// Maximum number of items of the same kind that are printed in full. For further items, only the
+/// name is printed.
 const OF_ONE_KIND: usize = 4;
 /// Maximum number of names on a line.
 const NAMES: usize = 8;

@@ -1,6 +1,6 @@
-//! `pubdata check`: lists all findings about declarations, contracts and settings, each with file
-//! and line. With a store, also checks that publishing can rely on it. Uses no home, and no network
-//! except for the store.
+//! `pubdata check`: lists all problems in declarations, contracts and settings, each with its file
+//! and line. If a store is given, also checks that publishing can rely on it. Requires no home, and
+//! no network except for the store.
 
 use std::process::ExitCode;
 
@@ -22,12 +22,12 @@ pub(super) struct CheckReport<'a> {
     pipelines: usize,
     /// Number of contracts.
     contracts: usize,
-    /// The store that was tested: if several writers create the same file at once, exactly one
-    /// succeeds, on which publishing relies. Absent if none was given.
+    /// The store that was tested. If several writers create the same file at once, exactly one of
+    /// them must succeed, because publishing relies on this. Absent if no store was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     store: Option<&'a str>,
-    /// The problems found; empty if none.
+    /// The problems that were found; empty if none were found.
     findings: &'a [Finding],
 }
 

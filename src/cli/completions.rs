@@ -1,4 +1,4 @@
-//! `pubdata completions`: prints a shell script that completes commands and flags.
+//! `pubdata completions`: prints a completion script for the commands and flags.
 
 use std::process::ExitCode;
 

@@ -31,14 +31,14 @@ pub(super) struct TaskArgs {
 
 #[derive(Subcommand)]
 enum TaskCommand {
-    /// Splits large files by bucket. Required before any unit of such a task is built.
+    /// Splits large files by bucket. This is required before any unit of such a task is built.
     #[command(after_help = TASK_HELP)]
     Split {
         #[command(flatten)]
         of: OfPlan,
         #[command(flatten)]
         whose: WorkSelection,
-        /// With --task: numbers of files, counted from 0, as under `inputs` of the plan.
+        /// With --task: numbers of files, counted from 0, as listed under `inputs` in the plan.
         #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "task")]
         input: Vec<usize>,
     },
@@ -49,28 +49,29 @@ enum TaskCommand {
         of: OfPlan,
         #[command(flatten)]
         whose: WorkSelection,
-        /// With --task: keys of units, as under `units` of the plan.
+        /// With --task: keys of units, as listed under `units` in the plan.
         #[arg(long, value_name = "KEY,…", value_delimiter = ',', requires = "task")]
         unit: Vec<String>,
     },
 }
 
-/// Selects work: named pieces of one task, or a share of all.
+/// Selects work: named pieces of one task, or a share of all work.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct WorkSelection {
-    /// A task, as in the plan.
+    /// A task, as named in the plan.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Share of all tasks, counted from 0, for numbered jobs: 3/10 is the fourth of ten.
+    /// Share of all tasks, for numbered jobs. Shares are counted from 0, so 3/10 is the fourth of
+    /// ten.
     #[arg(long, value_name = "I/N")]
     share: Option<WorkerIndex>,
 }
 
 #[derive(Args)]
 struct OfPlan {
-    /// The `plan` that `pubdata plan --write --json` prints: a URL, or its hash if --store is
-    /// given.
+    /// The value of `plan` printed by `pubdata plan --write --json`: a URL, or only its hash if
+    /// --store is given.
     #[arg(long, value_name = "PLAN")]
     plan: String,
 }
@@ -88,7 +89,7 @@ pub(super) struct CommitArgs {
 }
 
 impl OfPlan {
-    /// Opens the plan and returns the settings for its work. A plan's address may also name the
+    /// Opens the plan and returns the settings for its work. The plan's URL may also identify the
     /// store.
     fn open(&self, global: &Global) -> Result<(PlanAddress, RunSettings)> {
         let address: PlanAddress = self.plan.parse()?;
@@ -102,7 +103,7 @@ impl OfPlan {
     }
 }
 
-/// Results of units of a plan: `pubdata task split`, `pubdata task build`.
+/// Results of a plan's units: `pubdata task split`, `pubdata task build`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct UnitsReport<'a> {
     /// Every requested unit, by task and name.
@@ -189,7 +190,7 @@ impl WorkSelection {
     }
 }
 
-/// Returns the exit code. Failures worth a retry take precedence over others.
+/// Returns the exit code. Failures that are worth a retry take precedence over other failures.
 fn exit_code(units: &[UnitReport]) -> u8 {
     let of = |outcome: &str| {
         units
@@ -219,7 +220,7 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
         receipts::seal_after_run(&settings, key, &Roots::default()).await;
     }
     after_run::report_lineage(&emitter, &report).await;
-    // Nothing was committed yet, so no notification is sent.
+    // No notification is sent, because nothing has been committed yet.
     if !report
         .as_ref()
         .is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished)

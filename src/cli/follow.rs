@@ -1,4 +1,5 @@
-//! `pubdata follow`: logs filings from the feeds until it is stopped, or polls each feed once.
+//! `pubdata follow`: logs filings from the feeds until the command is stopped, or polls each feed
+//! once.
 
 use std::process::ExitCode;
 
@@ -35,7 +36,7 @@ pub(super) struct FollowArgs {
     /// Polls each feed once, prints the result, and exits.
     #[arg(long)]
     once: bool,
-    /// Day whose index is read first, whether or not it is due; can be repeated.
+    /// Day whose index is read first, whether or not the index is due; can be repeated.
     #[arg(long, value_name = "YYYY-MM-DD")]
     day: Vec<Date>,
 }

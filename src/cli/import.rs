@@ -1,5 +1,5 @@
-//! `pubdata import`: imports a manually downloaded file, or withdraws one, and describes the effect
-//! on the next run.
+//! `pubdata import`: imports a manually downloaded file, or withdraws an imported file, and
+//! describes the effect on the next run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(super) struct ImportArgs {
     /// The downloaded file, unchanged.
     #[arg(required_unless_present = "withdraw", conflicts_with = "withdraw")]
     file: Option<PathBuf>,
-    /// URL it was downloaded from, if the source has several.
+    /// URL from which the file was downloaded, if the source has several.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// The publisher's date of the file; default: today.
@@ -66,11 +66,11 @@ pub(super) struct ImportArgs {
 /// A manually imported file: `pubdata import SOURCE_ID FILE`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ImportReport<'a> {
-    /// Outcome of the import. `redated`: these bytes were known under another date; `unchanged`:
-    /// under this one.
+    /// Outcome of the import. `redated`: the same bytes were known under another date; `unchanged`:
+    /// they were known under this date.
     #[schemars(extend("enum" = ["new", "redated", "unchanged"]))]
     outcome: &'static str,
-    /// The file, as the next run reads it.
+    /// The file, as the next run will read it.
     snapshot: &'a Snapshot,
 }
 
@@ -79,9 +79,9 @@ pub(super) struct ImportReport<'a> {
 pub(super) struct WithdrawalReport<'a> {
     /// The file that is no longer used.
     snapshot: &'a Snapshot,
-    /// The file that is used instead; null if there is none.
+    /// The file that is used instead; null if the source has no other file.
     instead: Option<&'a Snapshot>,
-    /// True if the channel's release was made from it.
+    /// True if the channel's release was built from the withdrawn file.
     is_published: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
         .map(|text| super::day("--date", text))
         .transpose()?;
     let declarations = global.declarations()?;
-    // Checks before the home is created, so that a mistyped name leaves nothing behind.
+    // Checks the name before the home is created, so that a mistyped name leaves nothing behind.
     declarations
         .source(&arguments.source_id)
         .ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
@@ -207,7 +207,7 @@ async fn withdraw(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the most recently published release that was not made from a file.
+/// Returns the most recently published release that was not built from a file.
 async fn newest_without(settings: &RunSettings, file: &Snapshot) -> Result<Option<ReleaseId>> {
     let mut newest: Option<Manifest> = None;
     for release_id in settings.releases.list().await? {

@@ -1,5 +1,5 @@
-//! `pubdata keys`: creates, lists and revokes API keys and invitations to one. A secret is printed
-//! once, when it is created; only its hash is stored.
+//! `pubdata keys`: creates, lists and revokes API keys and invitations to create one. A secret is
+//! printed once, when it is created; only its hash is stored.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -29,46 +29,46 @@ pub(super) struct KeysArgs {
 
 #[derive(Subcommand)]
 enum KeysCommand {
-    /// Creates an API key and prints it once: only its hash is stored.
+    /// Creates an API key and prints it once, because only its hash is stored.
     Create {
         #[command(flatten)]
         rights: Rights,
-        /// Days until it expires; default: never.
+        /// Number of days until the key expires; default: never.
         #[arg(long, value_name = "DAYS")]
         expires_in_days: Option<u16>,
     },
-    /// Creates an invitation and prints its link once: the link creates one key with these rights.
+    /// Creates an invitation and prints its link once. The link creates one key with these rights.
     Invite {
         #[command(flatten)]
         rights: Rights,
-        /// Time for which the link can be used, such as 12h or 7d; 30d at most.
+        /// Time during which the link can be used, such as 12h or 7d; at most 30d.
         #[arg(long, default_value = "7d", value_parser = lifetime, value_name = "TIME")]
         expires: SignedDuration,
-        /// Days until the key expires, from when it is created; default: never.
+        /// Number of days until the key expires, counted from its creation; default: never.
         #[arg(long, value_name = "DAYS")]
         key_expires_in_days: Option<u16>,
-        /// URL that clients use, with which the link begins.
+        /// URL that clients use. The link begins with this URL.
         #[arg(long, env = "PUBDATA_PUBLIC_URL", default_value = DEFAULT_URL, value_name = "URL")]
         public_url: String,
     },
-    /// Lists the keys and the invitations, without the secrets.
+    /// Lists the keys and invitations, without their secrets.
     List,
     /// Creates the publisher's signing key for sealing releases, in a file that only its owner can
-    /// read, and prints its verification key, the content of log.key.
+    /// read. Prints the verification key, which is the content of log.key.
     #[command(args(super::unused(&["home", "store", "declarations"])))]
     Signing {
-        /// The publisher's name in the log, with a version so that a later key can replace it:
-        /// data.example.org/2026.
+        /// The publisher's name in the log, with a version so that a later key can replace this
+        /// key: data.example.org/2026.
         #[arg(long)]
         name: String,
-        /// The file, which must not exist. Keep it off servers, and keep a copy.
+        /// The file to create, which must not exist. Keep it off servers, and keep a copy.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
         /// Channel whose verification key is printed.
         #[arg(long, default_value = "nightly")]
         channel: String,
     },
-    /// Revokes a key, or an invitation that was not used, at once, also for a running server.
+    /// Revokes a key or an unused invitation. Takes effect at once, also on a running server.
     Revoke {
         /// ID of the key or the invitation, from `keys list`.
         id: String,
@@ -81,10 +81,10 @@ struct Rights {
     /// Name of the holder.
     #[arg(long)]
     name: String,
-    /// Scopes of the key: general, geo, sec, stream; also admin, but not by invitation.
+    /// Scopes of the key: general, geo, sec, stream; also admin, but not for invitations.
     #[arg(long, value_delimiter = ',', required = true)]
     scopes: Vec<String>,
-    /// Plan of the key, which sets its limits; declared in schemas/_plans.toml.
+    /// Plan of the key, which sets its limits. Plans are declared in schemas/_plans.toml.
     #[arg(long, default_value = "standard")]
     plan: String,
 }
@@ -98,7 +98,7 @@ impl Rights {
 /// An API key: `pubdata keys create`, `pubdata keys revoke`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct KeyReport<'a> {
-    /// The secret to pass on; it is shown only once. Absent for `revoke`.
+    /// The secret to pass on, which is shown only once. Absent for `revoke`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     key: Option<&'a str>,
@@ -109,7 +109,7 @@ pub(super) struct KeyReport<'a> {
 /// An invitation to an API key: `pubdata keys invite`, and `pubdata keys revoke` of an invitation.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct InvitationReport<'a> {
-    /// The link to pass on; it is shown only once, and opening it creates the key. Absent for
+    /// The link to pass on, which is shown only once. Opening the link creates the key. Absent for
     /// `revoke`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -121,20 +121,21 @@ pub(super) struct InvitationReport<'a> {
 /// The API keys and invitations: `pubdata keys list`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct KeysReport<'a> {
-    /// All keys, without the secrets.
+    /// All keys, without their secrets.
     keys: &'a [ApiKey],
-    /// Invitations, without the links: open ones, and those that ended in the last 30 days.
+    /// Invitations, without their links: open invitations, and invitations that ended in the last
+    /// 30 days.
     invitations: &'a [Invitation],
 }
 
-/// A new signing key of a publisher: `pubdata keys signing`.
+/// A publisher's new signing key: `pubdata keys signing`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SigningKeyReport<'a> {
     /// The file with the secret.
     file: &'a Path,
-    /// Verification key of that log: name+hash+base64.
+    /// Verification key of the log, in the format name+hash+base64.
     key: &'a str,
-    /// Name of the log of the channel.
+    /// Name of the channel's log.
     log: &'a str,
 }
 
@@ -362,7 +363,7 @@ fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<Ex
         });
     } else {
         output::print_line!("{}", output::bold(&of_log));
-        // Only the key goes to standard output, for `> log.key`.
+        // Only the key goes to standard output, so that it can be redirected with `> log.key`.
         output::print_note!("this key verifies the log of channel {channel}: publish it");
         output::print_note!(
             "the secret is in {}: seal with --signing-key, keep it off servers",

@@ -1,5 +1,5 @@
-//! `pubdata verify --url`: audits another operator's server and checks that its answers match what
-//! was signed.
+//! `pubdata verify --url`: audits another operator's server and checks that its responses match
+//! what the publisher signed.
 
 use std::process::ExitCode;
 
@@ -16,25 +16,25 @@ use pubdata_store::Home;
 
 #[derive(Args)]
 pub(super) struct AuditArgs {
-    /// Audits a server that someone else runs: its log against the one seen before, receipts of
-    /// random records, and the publishers' files.
+    /// Audits a server that someone else runs. Compares its log with the log seen before, and
+    /// checks receipts for random records and the publishers' files.
     #[arg(long, value_name = "URL", conflicts_with_all = ["release", "rebuild", "channel"])]
     url: Option<String>,
     /// With --url: verification key of the publisher's log, name+hash+base64, or a file that
-    /// contains it; default: the one seen before.
+    /// contains the key; default: the key seen before.
     #[arg(long, requires = "url", value_name = "VERIFIER_KEY|FILE")]
     key: Option<String>,
-    /// With --url: number of random records, drawn evenly from the datasets; 0 checks the log only.
+    /// With --url: number of random records, drawn evenly from the datasets; 0 checks only the log.
     #[arg(long, requires = "url", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     records: u32,
     /// With --url: random seed for the choice of records; printed if not given.
     #[arg(long, requires = "url", value_name = "NUMBER")]
     seed: Option<u32>,
-    /// With --url: limit in megabytes for all publishers' files that are fetched for comparison; 0
-    /// fetches none.
+    /// With --url: limit, in megabytes, for all publishers' files that are fetched for comparison;
+    /// 0 fetches no files.
     #[arg(long, requires = "url", value_name = "MB", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     publisher_mb: u32,
-    /// With --url: an API key of that server.
+    /// With --url: an API key for that server.
     #[arg(long, env = "PUBDATA_KEY", hide_env_values = true, value_name = "KEY")]
     api_key: Option<String>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ impl AuditArgs {
     /// Returns true if a server is to be audited.
     ///
     /// # Errors
-    /// `Config` if no server is given, but an option that only applies to audits is.
+    /// Returns `Config` if no server is given, but an option that applies only to audits is.
     pub(super) fn is_meant(&self) -> Result<bool> {
         if self.url.is_none() && !self.publishers.mirror.is_empty() {
             return Err(Error::config(
@@ -74,7 +74,7 @@ pub(super) async fn audit(global: &Global, arguments: &AuditArgs) -> Result<Exit
         records: usize::try_from(arguments.records).unwrap_or_default(),
         seed,
         publisher_bytes: u64::from(arguments.publisher_mb) * 1_000_000,
-        // The audit's observations must be kept, so a missing home is created.
+        // A missing home is created, because the observations of the audit must be kept.
         home: Home::open(&global.home)?,
     };
     let report = log_auditor::audit(&settings).await?;

@@ -1,4 +1,4 @@
-//! `pubdata man`: prints manual pages made from the texts of `--help`.
+//! `pubdata man`: prints manual pages generated from the help texts.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,13 +11,14 @@ use pubdata_core::error::{IoExt, Result};
 
 #[derive(Args)]
 pub(super) struct ManArgs {
-    /// Folder for pubdata.1 and a page for each command, such as pubdata-run.1; created if missing.
+    /// Folder for pubdata.1 and a page for each command, such as pubdata-run.1; created if it does
+    /// not exist.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 
 pub(super) fn man(arguments: &ManArgs, program: Command) -> Result<ExitCode> {
-    // A page for `help` would repeat all other pages.
+    // A page for `help` would repeat the content of all other pages.
     let mut program = program.disable_help_subcommand(true);
     program.build();
     match &arguments.output {

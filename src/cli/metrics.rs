@@ -1,4 +1,4 @@
-//! `pubdata metrics`: prints the metrics of an installation, as a run writes them for a collector.
+//! `pubdata metrics`: prints the same metrics of an installation that a run writes for a collector.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use pubdata_core::error::Result;
 
 #[derive(Args)]
 pub(super) struct MetricsArgs {
-    /// Channel to report on; runs of all channels are reported.
+    /// Channel to report on. Runs are reported for all channels.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }

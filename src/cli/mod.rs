@@ -1,5 +1,5 @@
-//! The command line: flags in, text or JSON out, one exit code. This is the only module that
-//! prints. Each subcommand is one file that calls code elsewhere.
+//! Implements the command line, which turns flags into text or JSON output and one exit code. This
+//! is the only module that prints. Each subcommand is a separate file that calls code elsewhere.
 
 mod accept;
 mod after_run;
@@ -54,7 +54,7 @@ use pubdata_store::{Home, Releases, SETTINGS_FILE, SharedStore};
 use settings::SettingsFile;
 pub use tracer::HomeTracer;
 
-/// The home if neither a flag nor the environment names one.
+/// The home that is used if neither a flag nor the environment specifies one.
 const DEFAULT_HOME: &str = ".pubdata";
 
 /// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
@@ -90,7 +90,7 @@ Exit codes:
   60  pubdata's own files cannot be read or written, or lack what is needed, such as a release
       or the seal for a receipt";
 
-/// Options that every command takes.
+/// Options that every command accepts.
 #[derive(Args, Clone)]
 struct Global {
     /// Home directory: snapshots, releases, ledger, keys.
@@ -120,13 +120,15 @@ enum Command {
     Probe(probe::ProbeArgs),
     /// Downloads changed files, and does nothing else.
     Fetch(run::FetchArgs),
-    /// Fetches, builds what is stale, validates and publishes one release.
+    /// Fetches sources, builds stale tasks, validates the results and publishes one release.
     Run(run::RunArgs),
-    /// Runs a part of a plan that `plan --write` put into the store, on this machine or any other.
+    /// Runs a part of a plan that `plan --write` has put into the store, on this or any other
+    /// machine.
     Task(distributed::TaskArgs),
-    /// Publishes a plan that `task` has built: the same release that `run` would have published.
+    /// Publishes a plan that `task` has built. The result is the same release that `run` would have
+    /// published.
     Commit(distributed::CommitArgs),
-    /// Shows what is published, how fresh it is, and the outcome of the last runs.
+    /// Shows what is published, how fresh it is, and the outcome of the latest runs.
     Status(status::StatusArgs),
     /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after
     /// each run.
@@ -135,73 +137,73 @@ enum Command {
     Releases(releases::ReleasesArgs),
     /// Traces a record to the publisher's bytes and rebuilds it from them.
     ///
-    /// Exit codes: 0, the record comes out the same; 1, it does not, or a file that it needs was
+    /// Exit codes: 0, the rebuilt record is the same; 1, it is not, or a file that it needs was
     /// changed; 2, it cannot be rebuilt here; 40, the release has no such record or dataset; 60,
     /// the home does not have the release.
     Trace(trace::TraceArgs),
-    /// Rehashes all parts and snapshots of a release; with --rebuild builds it again; with --url
+    /// Rehashes all parts and snapshots of a release. With --rebuild, also rebuilds it; with --url,
     /// audits a server that someone else runs.
     ///
-    /// Exit codes: 0, all matches; 1, something does not, also a seal or log that this home signed
-    /// and that is missing; 2, a snapshot is missing, or the release cannot be rebuilt here. With
-    /// --url: 0, 1, or 30 if the server did not give all proofs, or no publisher's file could be
-    /// compared.
+    /// Exit codes: 0, everything matches; 1, something does not match, or a seal or log that this
+    /// home signed is missing; 2, a snapshot is missing, or the release cannot be rebuilt here.
+    /// With --url: 0, 1, or 30 if the server did not give all proofs, or if no publisher's file
+    /// could be compared.
     Verify(verify::VerifyArgs),
-    /// Seals the channel's release with the publisher's key and logs it, so that receipts of its
-    /// records can be issued.
+    /// Seals the channel's release with the publisher's key and logs it, so that receipts can be
+    /// issued for its records.
     Seal(receipts::SealArgs),
-    /// Issues the receipt of a record: proof that the record is or is not in the release, for
-    /// anyone with the publisher's verification key.
+    /// Issues the receipt for a record, which proves to anyone with the publisher's verification
+    /// key that the record is or is not in the release.
     ///
-    /// Exit codes: 0, the receipt is printed, also one that proves that the record is not in the
+    /// Exit codes: 0, the receipt is printed, even if it proves that the record is not in the
     /// release; 40, the release has no such dataset; 60, the home does not have the release, or the
     /// release is not sealed and logged.
     Receipt(receipts::ReceiptArgs),
-    /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no
-    /// network.
+    /// Checks a receipt using only the publisher's verification key. Needs no home and no network.
     ///
-    /// The publisher gives the key out, usually as a file log.key; the publisher's server shows it
-    /// at /v1/log/key, to be compared with a copy obtained elsewhere.
+    /// The publisher distributes the key, usually as a file named log.key. The publisher's server
+    /// also shows the key at /v1/log/key; compare it with a copy obtained elsewhere.
     ///
-    /// Exit codes: 0, the receipt is valid, also one that proves that a record is not in the
-    /// release; 1, something that it says does not hold; 40, the text is no receipt (cut off, or
-    /// not as receipts are written), or the key is no key; 60, a file cannot be read.
+    /// Exit codes: 0, the receipt is valid, even if it proves that a record is not in the release;
+    /// 1, a statement in the receipt is false; 40, the text is no receipt (truncated, or not in the
+    /// format of receipts), or the key is not a key; 60, a file cannot be read.
     #[command(args(unused(&["home", "store", "declarations"])))]
     VerifyReceipt(receipts::VerifyReceiptArgs),
-    /// Shows how this version treats each file format in a home that another version wrote. Changes
-    /// nothing.
+    /// Shows how this version treats each file format in a home that was written by another
+    /// version. Changes nothing.
     Upgrade,
-    /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
+    /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends.
     Follow(follow::FollowArgs),
     /// Serves the /v1 API from the channel's release.
     Serve(serve::ServeArgs),
     /// Creates, lists and revokes API keys.
     Keys(keys::KeysArgs),
-    /// Imports a file that you downloaded because the publisher's site refuses programs; --withdraw
-    /// removes it again.
+    /// Imports a file that you downloaded because the publisher's site refuses programs. With
+    /// --withdraw, removes it again.
     Import(import::ImportArgs),
     /// Records your approval of a server key, a documented layout or a drop in data.
     Accept(accept::AcceptArgs),
-    /// Adds a new list, such as a city's permits: examines its file and writes a declaration and a
-    /// fixture.
+    /// Adds a new list, such as a city's permits. Examines the list's file and writes a declaration
+    /// and a fixture.
     New(new::NewArgs),
-    /// Validates all declarations and contracts without data; with --store also checks that
-    /// machines can share that store.
+    /// Validates all declarations and contracts without data. With --store, also checks that
+    /// several machines can share the store.
     Check,
-    /// Prints contracts, and the schemas of what commands print with --json.
+    /// Prints contracts, and the schemas of the documents that commands print with --json.
     #[command(args(unused(&["home", "store"])))]
     Schema(schema::SchemaArgs),
-    /// Shows the settings in force and where each was set; all can be set in HOME/pubdata.toml.
+    /// Shows the settings in force and where each was set. All settings can be set in
+    /// HOME/pubdata.toml.
     Settings(settings::SettingsArgs),
     /// Prints a completion script for a shell.
     #[command(args(unused(&["home", "store", "declarations", "json"])))]
     Completions(completions::CompletionsArgs),
-    /// Prints the manual page; with --output writes it and a page for each command.
+    /// Prints the manual page. With --output, writes it and a page for each command to a folder.
     #[command(args(unused(&["home", "store", "declarations", "json"])))]
     Man(man::ManArgs),
 }
 
-/// Hides the options of [`Global`] that a command accepts but does not use from its help.
+/// Hides from a command's help the options of [`Global`] that the command accepts but does not use.
 fn unused(names: &[&'static str]) -> Vec<Arg> {
     let unused = |name: &&'static str| {
         let arg = Arg::new(*name).long(*name).global(true).hide(true);
@@ -283,7 +285,7 @@ impl Refused {
     }
 }
 
-/// Parses the command line again, with the defaults from the home's settings file.
+/// Parses the command line again, using the defaults from the home's settings file.
 fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     let is_json = cli.global.json;
     let of_file = |error: Error| Refused::Settings(error, is_json);
@@ -310,10 +312,10 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     Ok(cli)
 }
 
-/// Number of files that the runtime opens; it panics if it cannot open them.
+/// Number of files that the runtime opens. The runtime panics if it cannot open them.
 const FILES_OF_RUNTIME: usize = 8;
 
-/// How long to wait at exit for remaining work.
+/// Maximum time to wait for remaining work at exit.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
@@ -327,8 +329,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let global = &cli.global;
     let runtime = runtime.at("start the runtime for", &global.home)?;
     let outcome = carry_out(&cli, &runtime);
-    // A request to an unresponsive disk only ends when the disk responds; the process does not wait
-    // for it.
+    // A request to an unresponsive disk ends only when the disk responds, and the process does not
+    // wait for this.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     outcome
 }
@@ -365,16 +367,16 @@ fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
     }
 }
 
-/// Sets up logging to standard error. The default on a terminal is warnings only, because progress
-/// is shown. `PUBDATA_LOG` sets a filter, and `PUBDATA_LOG_FORMAT=json` selects JSON. Messages that
-/// a command prints at its end (`pubdata::told`) are not logged on a terminal, where the user would
-/// read them twice.
+/// Sets up logging to standard error. On a terminal, only warnings are logged by default, because
+/// progress is displayed. `PUBDATA_LOG` sets a filter, and `PUBDATA_LOG_FORMAT=json` selects JSON.
+/// Messages that a command prints when it ends (`pubdata::told`) are not logged on a terminal,
+/// because the user would see them twice.
 fn set_up_tracing(cli: &Cli) {
     let is_terminal = terminal::is_watched();
     let default = match &cli.command {
-        // The result of a probe is in its table, including failed requests.
+        // A probe's results, including failed requests, are in its table.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
-        // Files of publishers are not kept, and errors of a server are in the report.
+        // Publishers' files are not kept, and a server's errors are in the report.
         Command::Verify(arguments) if arguments.audit.is_meant().unwrap_or_default() => {
             "warn,pubdata_fetch::retry=error"
         }
@@ -440,8 +442,8 @@ impl Global {
     fn reading(&self, channel: &str) -> Result<RunSettings> {
         let declarations = self.declarations()?;
         self.looking()?;
-        // Read-only commands on releases, and rollbacks, do not need the acceptances: an unreadable
-        // ledger is reported but stops nothing.
+        // Rollbacks, and read-only commands on releases, do not need the acceptances. An unreadable
+        // ledger is therefore reported but stops nothing.
         let accepted = |home: &Home| {
             let read = runs::accepted_ids(home, jiff::Timestamp::now());
             Ok(read.unwrap_or_else(|error| {
@@ -454,8 +456,8 @@ impl Global {
     }
 
     /// Returns the settings for commands that read one release, together with the result of `find`.
-    /// Reading the declarations takes as long as reading a release, so both run in parallel. Errors
-    /// in the declarations take precedence.
+    /// Reading the declarations takes as long as reading a release, so both run in parallel. If
+    /// both fail, errors in the declarations are returned.
     async fn reading_beside<T: Send + 'static, F>(
         &self,
         channel: &str,
@@ -467,8 +469,8 @@ impl Global {
         let finding = self
             .looking()
             .map(|(_, releases)| tokio::spawn(find(releases)));
-        // Uses one thread: `find` takes as long, and both would have to share the processors of a
-        // small machine.
+        // Uses a single thread, because `find` takes as long and both compete for the processors of
+        // a small machine.
         let alone = rayon::ThreadPoolBuilder::new()
             .num_threads(1)
             .build()
@@ -480,8 +482,8 @@ impl Global {
         Ok((settings, found?))
     }
 
-    /// Returns the flags with which a printed command refers to the same home; none for values from
-    /// the environment or defaults.
+    /// Returns the flags that a printed command needs to refer to the same home. Returns no flags
+    /// for values that come from the environment or are defaults.
     fn places(&self) -> String {
         let is_named_elsewhere = std::env::var_os("PUBDATA_HOME")
             .map_or(self.home == Path::new(DEFAULT_HOME), |home| {
@@ -513,7 +515,7 @@ impl Global {
         Ok((home, releases))
     }
 
-    /// Refuses a missing home or store.
+    /// Returns an error if the home or store does not exist.
     fn needs_home(&self) -> Result<()> {
         if self.store.is_none() && !Home::is_home(&self.home) {
             return Err(self.no_home());
@@ -532,7 +534,8 @@ impl Global {
             .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
     }
 
-    /// Announces that a command creates a home, because the folder may be mistyped.
+    /// Announces that a command is about to create a home, because the folder's name may be
+    /// mistyped.
     fn announce_new_home(&self) {
         if !self.json && !Home::is_home(&self.home) {
             output::print_note!(
@@ -542,7 +545,8 @@ impl Global {
         }
     }
 
-    /// Refuses a store in a missing folder: only commands that write releases create one.
+    /// Refuses a store in a folder that does not exist, because only commands that write releases
+    /// create the folder.
     fn needs_store(&self) -> Result<()> {
         match self.store.as_deref().and_then(SharedStore::missing_folder) {
             None => Ok(()),
@@ -551,15 +555,15 @@ impl Global {
         }
     }
 
-    /// Returns the settings for commands that make releases; creates a missing home.
+    /// Returns the settings for commands that make releases. Creates the home if it does not exist.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         self.settings_with(declarations, channel, |home| {
             runs::accepted_ids(home, jiff::Timestamp::now())
         })
     }
 
-    /// Returns the tracer with which a server reads the home's snapshots. The selection and
-    /// acceptances of runs do not apply to it.
+    /// Returns the tracer that a server uses to read the home's snapshots. The selection and
+    /// acceptances for runs do not apply to the tracer.
     fn tracer(&self, declarations: Declarations, channel: &str) -> Result<HomeTracer> {
         let unchosen = Self {
             chosen: Chosen::default(),

@@ -38,29 +38,29 @@ A URL may contain {offset} for the pages of a list: …&resultRecordCount=1000&r
 pub(super) struct NewArgs {
     /// Kind of list: permit.
     kind: String,
-    /// Country, state and place, words joined by `_`: us-co-denver, us-mo-kansas_city,
+    /// Country, state and place, with words joined by `_`: us-co-denver, us-mo-kansas_city,
     /// us-md-baltimore_county.
     jurisdiction: String,
-    /// The publisher's URL of the file.
+    /// The publisher's URL for the file.
     #[arg(long, value_name = "URL")]
     url: String,
     /// Local copy to examine instead of a download.
     #[arg(long, value_name = "FILE", conflicts_with = "mirror")]
     file: Option<PathBuf>,
-    /// Name of the list, if the place has several: denver_roofs for permit.denver_roofs.
+    /// Name of the list, if the place has several lists: denver_roofs for permit.denver_roofs.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Known mapping of a published column to the file's column, as in permit_number="Case No"; can
     /// be repeated.
     #[arg(long, value_name = "OURS=THEIRS", value_parser = column)]
     column: Vec<(String, String)>,
-    /// Reads 03/04/2025 as the fourth of March, if no day of the file is above 12.
+    /// Reads 03/04/2025 as 4 March, if no day in the file is above 12.
     #[arg(long)]
     month_first: bool,
     /// Publisher of the list.
     #[arg(long, value_name = "TEXT")]
     publisher: Option<String>,
-    /// The terms of use, as the publisher words them.
+    /// The terms of use, in the publisher's wording.
     #[arg(long, value_name = "TEXT")]
     licence: Option<String>,
     /// The page that describes the list.
@@ -68,7 +68,7 @@ pub(super) struct NewArgs {
     homepage: Option<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
-    /// Overwrites a declaration and a fixture of that name.
+    /// Overwrites an existing declaration and fixture of the same name.
     #[arg(long)]
     force: bool,
 }

@@ -1,5 +1,5 @@
 //! Formats all output: tables, JSON, colours, sizes and failures. Colours only emphasise words, so
-//! plain text carries the same information.
+//! the output contains the same information without them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,19 +9,21 @@ pub(super) use super::terminal::{print_line, print_note, print_paragraph, text, 
 use pubdata_core::error::{Error, ErrorKind};
 use pubdata_core::provenance::SourceRows;
 
-/// Why a command failed: printed to standard error, on one line and instead of its document.
+/// Reason why a command failed. Printed to standard error on one line, instead of the command's
+/// document.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErrorReport<'a> {
-    /// The failure, readable alone.
+    /// The failure, which can be understood alone.
     error: String,
-    /// The next step; null if the message is sufficient.
+    /// The next step for the user; null if the message is sufficient.
     hint: Option<&'a str>,
     /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and
     /// `contract` 20, `busy` 50, `store` 60.
     kind: ErrorKind,
 }
 
-/// Prints a failure: what, where, and the hint. If printing fails, only the exit code reports it.
+/// Prints a failure, with what happened, where, and a hint. If printing fails, only the exit code
+/// reports the failure.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
         let report = ErrorReport {
@@ -39,7 +41,7 @@ pub(super) fn error(error: &Error, is_json: bool) {
     }
 }
 
-/// Prints lines after a label. Lines after the first are indented, so that a line break in a
+/// Prints lines after a label. All lines except the first are indented, so that a line break in
 /// foreign text cannot imitate our own labels.
 fn labelled(label: &str, lines: &str) {
     for (number, line) in lines.split('\n').enumerate() {
@@ -58,12 +60,12 @@ pub(super) fn usage(text: &str) {
     }
 }
 
-/// Version of the JSON documents that commands print; removing a field or changing its meaning
-/// raises it.
+/// Version of the JSON documents that commands print. The version is raised if a field is removed
+/// or its meaning changes.
 pub(super) const DOCUMENT_VERSION: u32 = 1;
 
 /// A document that a command prints with `--json`, after its format and version. `schema.rs` lists
-/// these types.
+/// all document types.
 pub(super) trait Document: Serialize + JsonSchema {
     const FORMAT: &'static str;
 }
@@ -94,7 +96,7 @@ pub(super) fn document<D: Document>(document: &D) {
     json(&Headed::new::<D>(document));
 }
 
-/// Prints a document as JSON, with the members of all objects sorted by name.
+/// Prints a document as JSON, with the fields of all objects sorted by name.
 pub(super) fn sorted_document<D: Document>(document: &D) {
     json(&Headed::new::<D>(
         &serde_json::to_value(document).expect(PLAIN),
@@ -106,7 +108,7 @@ pub(super) fn json(value: &impl Serialize) {
     terminal::json(&serde_json::to_string_pretty(value).expect(PLAIN));
 }
 
-/// Colours a word by its meaning for a task, a source or a check.
+/// Colours a word according to its meaning for a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let look = match word {
         "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged"
@@ -140,7 +142,7 @@ pub(super) fn coloured(word: &str) -> String {
     look.apply(word)
 }
 
-/// Colours a text that needs the reader's attention.
+/// Colours text that needs the reader's attention.
 pub(super) fn warning(text: &str) -> String {
     Look::Yellow.apply(text)
 }
@@ -176,7 +178,7 @@ pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     format!("{} {nouns}", grouped(number))
 }
 
-/// Formats a size in the largest unit in which it is at least 1.
+/// Formats a size in the largest unit in which its value is at least 1.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -186,7 +188,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// Formats the uses of a source's rows: `3,079 rows read: 2,714 records, 365 merged into them`.
+/// Formats how a source's rows were used: `3,079 rows read: 2,714 records, 365 merged into them`.
 pub(super) fn source_rows(rows: &SourceRows) -> String {
     let mut text = format!(
         "{} read: {}",
@@ -211,8 +213,8 @@ pub(super) fn source_rows(rows: &SourceRows) -> String {
     text
 }
 
-/// Prints rows in columns, the first row in bold. Widths count characters as displayed, without
-/// colour codes.
+/// Prints rows in columns, with the first row in bold. Widths are counted in displayed characters,
+/// without colour codes.
 pub(super) fn table(rows: &[Vec<String>]) {
     let render = |(number, row): (usize, &Vec<String>)| -> Vec<String> {
         row.iter()

@@ -1,12 +1,12 @@
-//! Handles output that cannot be printed, for example on a full disk. The command ends with a
-//! message and an exit code instead of a panic; its work is already done by then. A reader that
-//! closes the pipe, as `| head` does, is not a failure: output is then discarded.
+//! Handles output that cannot be printed, for example on a full disk. The command exits with a
+//! message and an exit code instead of a panic; its work is already done by then. If the reader
+//! closes the pipe, as `| head` does, this is not a failure, and further output is discarded.
 
 use super::{output, terminal};
 use pubdata_core::error::{Error, ErrorKind};
 
-/// Installs the panic hook that ends the process this way. It also prints the messages of other
-/// panics with escaping.
+/// Installs the panic hook that exits the process in this case. The hook also prints the messages
+/// of other panics, with control characters escaped.
 #[expect(
     clippy::exit,
     reason = "what failed is in the middle of a report, and nothing else is under way by then"

@@ -58,7 +58,7 @@ pub(super) struct ProbeArgs {
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// Maximum number of rows of each file to run the dataset's code on.
+    /// Maximum number of rows from each file that the dataset's code processes.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
     /// Writes all declarations, with the suggestions applied, into a new folder for --declarations.
@@ -90,7 +90,7 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }
 
-/// Returns the settings of a probe. A missing home is not created, and an existing one is only
+/// Returns the settings of a probe. A missing home is not created, and an existing home is only
 /// read.
 async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSettings> {
     let declarations = global.declarations()?;
@@ -110,7 +110,7 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         },
         None => None,
     };
-    // A probe waits for a shorter time than a run; slow servers are reported.
+    // A probe has shorter timeouts than a run, and reports slow servers.
     let fetch = FetchSettings {
         tries: 2,
         longest_wait: Duration::from_secs(2),
@@ -212,7 +212,7 @@ fn print_sources(sources: &[ProbedSource]) {
     output::table(&rows);
 }
 
-/// Formats the predicted outcome as a run would report it.
+/// Formats the predicted outcome just as a run would report it.
 fn ending(outcome: TaskOutcome, predicted: PredictedOutcome) -> String {
     match predicted {
         PredictedOutcome::PublishWithFindings => output::warning("built, findings"),
@@ -220,7 +220,7 @@ fn ending(outcome: TaskOutcome, predicted: PredictedOutcome) -> String {
     }
 }
 
-/// Prints the details of a task as a run would.
+/// Prints the details of a task just as a run would.
 fn print_task(task: &ProbedTask) {
     let is_stale_outcome = matches!(task.outcome, TaskOutcome::Missing | TaskOutcome::Blocked);
     if !is_stale_outcome && task.reasons.is_empty() {
@@ -245,7 +245,7 @@ fn print_hints(sources: &[ProbedSource]) {
     let with_ways = sources.iter().filter(|source| !source.hints.is_empty());
     let mut reported: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
-        // One hint covers all files of a server with an unknown key.
+        // One hint covers all files on a server with an unknown key.
         let server = if source.url.starts_with("sftp://") {
             source.url.split('/').nth(2).unwrap_or_default()
         } else {
@@ -318,7 +318,7 @@ fn with_it(predicted: PredictedOutcome) -> &'static str {
 
 fn sample(source: &ProbedSource) -> String {
     match (&source.sample, &source.not_sampled) {
-        // Rows of lookup sources become no records.
+        // Rows of lookup sources do not become records.
         (Some(sample), None) if sample.rows == 0 => String::new(),
         (Some(sample), None)
             if sample.accepted == 0
@@ -337,7 +337,7 @@ fn sample(source: &ProbedSource) -> String {
     }
 }
 
-/// Describes a source, the most important facts first.
+/// Describes a source, with the most important facts first.
 fn what(source: &ProbedSource) -> String {
     let mut parts: Vec<String> = source.problem.iter().cloned().collect();
     parts.extend(source.in_use.clone());
@@ -370,7 +370,7 @@ fn what(source: &ProbedSource) -> String {
         }
     }
     parts.extend(source.not_sampled.iter().map(|reason| output::dim(reason)));
-    // If there is a problem, the user wants to open the address.
+    // If a problem occurred, the user needs the URL to investigate.
     if source.problem.is_some() {
         parts.push(output::dim(&source.url));
     }

@@ -1,5 +1,5 @@
 //! Displays the progress of a run: a bar and a line for each task on a terminal, and log lines
-//! elsewhere.
+//! otherwise.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -67,7 +67,8 @@ impl Progress {
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Sets the message beside the bar. The bar library prints it, so it is escaped here.
+    /// Sets the message next to the bar. The progress bar library prints the message, so it is
+    /// escaped here.
     fn say(&self, text: &str) {
         self.bar.set_message(printable(text).into_owned());
     }
@@ -96,8 +97,8 @@ impl FetchProgress for Progress {
 
 impl Observer for Progress {
     fn on_fetch_started(&self, files: usize) {
-        // Fetches come in several rounds: pages of lists, the files that they name, and earlier
-        // editions.
+        // Fetches come in several rounds: pages of lists, the files that the pages name, and
+        // earlier editions.
         self.bar.inc_length(files as u64);
         tracing::info!(files, "fetching");
     }

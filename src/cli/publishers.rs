@@ -1,4 +1,4 @@
-//! Defines the flags of every command that sends requests to publishers.
+//! Defines the flags shared by all commands that send requests to publishers.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use pubdata_fetch::FetchSettings;
 
 #[derive(Args)]
 pub(super) struct PublisherArgs {
-    /// Folder or URL to fetch from instead of the publishers; can be repeated, and the first one
-    /// with a file wins.
+    /// Folder or URL to fetch from instead of the publishers. Can be repeated; the first mirror
+    /// that has a file is used.
     #[arg(long, value_name = "DIR|URL")]
     pub(super) mirror: Vec<String>,
     /// Contact address for publishers, sent in the User-Agent.

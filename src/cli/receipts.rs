@@ -21,10 +21,11 @@ use pubdata_store::receipts::{
 };
 use pubdata_store::{Manifest, Part, read_at_most};
 
-/// Names the publisher's key.
+/// Specifies the publisher's signing key.
 #[derive(Args)]
 pub(super) struct SigningKeyArgs {
-    /// The publisher's signing key, from `pubdata keys signing`: seals and logs what is published.
+    /// The publisher's signing key, from `pubdata keys signing`; releases are sealed and logged
+    /// with it when they are published.
     #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
     signing_key: Option<PathBuf>,
 }
@@ -43,7 +44,7 @@ pub(super) struct SealArgs {
     /// Channel whose releases are sealed and logged.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// Verification key of the signing key that this one replaces.
+    /// Verification key of the signing key that this key replaces.
     #[arg(long, value_name = "KEY")]
     continues: Option<String>,
 }
@@ -53,7 +54,7 @@ pub(super) struct ReceiptArgs {
     /// Record such as geo.zcta_metric:2023:90210:population; if it does not exist, the receipt
     /// proves its absence.
     record: String,
-    /// A release other than the channel's.
+    /// A release other than the channel's current release.
     #[arg(long)]
     release: Option<String>,
     /// Channel whose log the receipt refers to.
@@ -63,25 +64,25 @@ pub(super) struct ReceiptArgs {
 
 #[derive(Args)]
 pub(super) struct VerifyReceiptArgs {
-    /// The receipt: a file, or - for standard input.
+    /// The receipt file, or - for standard input.
     file: PathBuf,
-    /// Verification key of the publisher's log, name+hash+base64, or a file with it, such as
-    /// log.key.
+    /// Verification key of the publisher's log, name+hash+base64, or a file that contains the key,
+    /// such as log.key.
     #[arg(long, value_name = "VERIFIER_KEY|FILE")]
     key: String,
 }
 
-/// Largest file with a key.
+/// Maximum size of a key file.
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// A sealed release: `pubdata seal`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SealReport {
-    /// Verification key of the log: name+hash+base64.
+    /// Verification key of the log, in the format name+hash+base64.
     key: String,
-    /// Name of the log, which is also the name of its key.
+    /// Name of the log, which is also the name of the log's key.
     log: String,
-    /// Root of the trees over all records.
+    /// Root hash of the trees over all records.
     records_root: Digest,
     /// The release.
     release_id: ReleaseId,
@@ -95,9 +96,9 @@ pub(super) struct SealReport {
 pub(super) struct ReceiptReport<'a> {
     /// True if the receipt is valid.
     is_valid: bool,
-    /// Why it is not valid; null if it is.
+    /// Why the receipt is not valid; null if it is valid.
     reason: Option<&'a String>,
-    /// The statement that the receipt proves; null if it is not valid.
+    /// The statement that the receipt proves; null if the receipt is not valid.
     proves: Option<&'a Verified>,
 }
 
@@ -105,9 +106,9 @@ fn read_key(path: &Path) -> Result<SigningKey> {
     SigningKey::parse(&key_text(path)?).map_err(|error| error.context(path.display().to_string()))
 }
 
-/// Seals and logs the unlogged releases of a channel, in the order in which it pointed at them.
-/// Roots of parts come only from logged seals, or from this process for rows that it wrote: no
-/// others are trustworthy.
+/// Seals and logs a channel's releases that are not logged yet, in the order in which the channel
+/// pointed at them. Root hashes of parts come only from logged seals, or from this process for rows
+/// that it wrote itself, because no other root hashes are trustworthy.
 async fn seal_channel(
     settings: &RunSettings,
     key: &SigningKey,
@@ -159,7 +160,7 @@ async fn seal_channel(
                     seal
                 }
                 Err(error) if release_id == newest => return Err(error),
-                // Most of these releases were deleted, so nothing about them can be proven.
+                // Most of these releases have been deleted, so nothing about them can be proven.
                 Err(error) => {
                     tracing::debug!(release.id = %release_id, %error, "not sealed");
                     continue;
@@ -182,7 +183,7 @@ async fn seal_channel(
 }
 
 /// Seals the release that a run has published. A failure is only a warning, because the release is
-/// already published and the next run tries again.
+/// already published and the next run tries to seal it again.
 pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey, made: &Roots) {
     let sealed = match settings.home.lock() {
         Ok(_lock) => seal_channel(settings, key, None, made).await.map(drop),
@@ -270,7 +271,7 @@ async fn part_with<'m>(
     Ok(None)
 }
 
-/// Reads the beginning of an untrusted file. Reads one byte more than the limit, so that the parser
+/// Reads the beginning of an untrusted file, up to one byte more than the limit, so that the parser
 /// can detect an oversized file.
 fn beginning(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -291,7 +292,7 @@ fn beginning(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the file of a key.
+/// Reads a key file.
 fn key_text(path: &Path) -> Result<String> {
     let bytes = File::open(path)
         .and_then(|file| read_at_most(file, MAX_KEY_BYTES))
@@ -300,11 +301,11 @@ fn key_text(path: &Path) -> Result<String> {
         .map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))
 }
 
-/// Returns a verification key, given as text or as a file that contains it.
+/// Returns a verification key, which is given as text or as a file that contains the key.
 pub(super) fn verifier_key(text: &str) -> Result<VerifierKey> {
     match key_text(Path::new(text)) {
         Ok(of_file) => VerifierKey::parse(&of_file),
-        // A key has two plus signs; an unreadable path rarely does.
+        // A key contains two plus signs, whereas the path of an unreadable file rarely does.
         Err(_) if text.matches('+').count() >= 2 => VerifierKey::parse(text),
         Err(error) => Err(error),
     }
@@ -329,7 +330,7 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
             } else {
                 "is not in"
             };
-            // The id of an absent record is chosen by the requester: without escaping, it could end
+            // The requester chooses the id of an absent record. Without escaping, the id could end
             // the line or imitate a sentence.
             let record_id = proven.record_id.escape_default();
             output::print_line!(

@@ -4,7 +4,7 @@ use super::output;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::Manifest;
 
-/// Prints the page. `channels` point at the release.
+/// Prints the page of a release. `channels` are the channels that point at the release.
 pub(super) fn print(manifest: &Manifest, channels: &[String]) {
     let samples = if manifest.is_sample {
         ", made from samples"
@@ -87,7 +87,7 @@ pub(super) fn print(manifest: &Manifest, channels: &[String]) {
     );
 }
 
-/// Describes for which builds the release keeps declarations and contracts.
+/// Describes the builds for which the release keeps declarations and contracts.
 fn declarations(manifest: &Manifest) -> String {
     let of = manifest
         .tasks

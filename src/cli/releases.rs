@@ -1,5 +1,5 @@
 //! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes
-//! old ones to which no channel points.
+//! old releases to which no channel points.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,48 +29,49 @@ pub(super) struct ReleasesArgs {
 enum ReleasesCommand {
     /// Lists the retained releases, newest first.
     List,
-    /// Shows a release on one page; with --json its whole manifest.
+    /// Shows a release on one page; with --json, prints its entire manifest.
     Show {
-        /// The release; the channel's when none is given.
+        /// The release; default: the channel's current release.
         release: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
     },
     /// Prints SQL for DuckDB: a view for each dataset of a release, with its descriptions.
     Duckdb {
-        /// The release; the channel's when none is given.
+        /// The release; default: the channel's current release.
         release: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
-        /// The file to write; `-` is standard output.
+        /// The file to write; `-` for standard output.
         #[arg(long, default_value = "-", value_name = "FILE.sql")]
         output: PathBuf,
-        /// Path of the release's folder for DuckDB, if it is not its own: another mount, a copy,
+        /// Path of the release's folder as seen by DuckDB, if different: another mount, a copy,
         /// `.`, or a URL.
         #[arg(long, value_name = "PLACE")]
         location: Option<String>,
     },
-    /// Shows which records changed between two releases, and whether source, declaration or code
-    /// caused it.
+    /// Shows which records changed between two releases, and whether the source, the declaration or
+    /// the code caused the change.
     Diff {
         /// The earlier release.
         from: String,
-        /// The later release; the channel's when none is given.
+        /// The later release; default: the channel's current release.
         to: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
-        /// Records to show for each dataset and kind of change.
+        /// Number of records to show for each dataset and kind of change.
         #[arg(long, default_value_t = 5)]
         examples: usize,
-        /// Compares this dataset only; can be repeated.
+        /// Compares only this dataset; can be repeated.
         #[arg(long = "dataset", value_name = "DATASET")]
         datasets: Vec<String>,
-        /// Attributes each change to source bytes, declaration, contract or code. If several
-        /// changed, rebuilds with one input changed at a time (one rebuild fewer than inputs).
+        /// Attributes each change to source bytes, declaration, contract or code. If several of
+        /// these changed, rebuilds with one input changed at a time (one rebuild fewer than
+        /// inputs).
         #[arg(long)]
         why: bool,
     },
-    /// Points one channel at the release of another.
+    /// Points one channel at the release of another channel.
     Promote {
         #[arg(long, default_value = "nightly")]
         from: String,
@@ -80,7 +81,7 @@ enum ReleasesCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Points a channel at an earlier release: by default the one before.
+    /// Points a channel at an earlier release; default: the previous release.
     Rollback {
         #[arg(long, default_value = "nightly")]
         channel: String,
@@ -90,13 +91,13 @@ enum ReleasesCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes old releases; never the release that a channel points at.
+    /// Deletes old releases, but never a release that a channel points at.
     Prune {
-        /// Releases to keep of each channel's history.
+        /// Number of releases to keep from each channel's history.
         #[arg(long, default_value_t = 7)]
         keep: usize,
-        /// Also deletes snapshots that no retained release was built from, except the newest of
-        /// each URL; in a --store also copies that no plan names.
+        /// Also deletes snapshots from which no retained release was built, except the newest
+        /// snapshot of each URL. In a --store, also deletes copies that no plan names.
         #[arg(long)]
         snapshots: bool,
         /// Shows what would be deleted, and changes nothing.
@@ -108,58 +109,58 @@ enum ReleasesCommand {
 /// The releases that are kept: `pubdata releases list`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReleasesReport<'a> {
-    /// Newest first; those whose manifest cannot be read come last.
+    /// The releases, newest first. Releases whose manifest cannot be read come last.
     releases: &'a [ReleaseSummary],
 }
 
 /// A release: `pubdata releases show`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReleaseReport<'a> {
-    /// Channels that point at it now.
+    /// Channels that point at the release now.
     channels: &'a [String],
-    /// Tasks that have become stale since, by task id; empty if none have, and if a release was
-    /// named.
+    /// Tasks that have become stale since the release was made, by task id. Empty if none have, or
+    /// if a specific release was requested.
     #[serde(rename = "unrenewed")]
     stale_tasks: BTreeMap<String, StaleTask>,
-    /// Its `manifest.json`, as it is on disk.
+    /// The release's `manifest.json`, as it is on disk.
     manifest: &'a Manifest,
 }
 
-/// Result of moving a channel: `pubdata releases promote` and `rollback`, with `--dry-run` too.
+/// Result of moving a channel: `pubdata releases promote` and `rollback`, also with `--dry-run`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MoveReport<'a> {
     /// The channel.
     channel: &'a str,
-    /// The release that it pointed at before; null for a new channel.
+    /// The release that the channel pointed at before; null for a new channel.
     from: Option<&'a ReleaseId>,
-    /// Number of the move; null if none was made.
+    /// Number of the move; null if the channel was not moved.
     #[schemars(range(min = 1))]
     generation: Option<u64>,
-    /// When it was moved, RFC 3339 UTC; null if it was not.
+    /// When the channel was moved, RFC 3339 UTC; null if it was not moved.
     #[schemars(extend("format" = "date-time"))]
     moved_at: Option<&'a str>,
-    /// Outcome of the command. `would_move`: with `--dry-run`; `unchanged`: it already points
-    /// there.
+    /// Outcome of the command. `would_move`: with `--dry-run`; `unchanged`: the channel already
+    /// points at the release.
     #[schemars(extend("enum" = ["moved", "would_move", "unchanged"]))]
     outcome: &'static str,
-    /// The release that it points at now, or would point at.
+    /// The release that the channel points at now, or would point at.
     #[schemars(with = "ReleaseId")]
     release_id: Option<&'a ReleaseId>,
 }
 
-/// Deleted releases and files: `pubdata releases prune`, with `--dry-run` too.
+/// Deleted releases and files: `pubdata releases prune`, also with `--dry-run`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PruneReport<'a> {
-    /// Releases that were started and never finished.
+    /// Releases that were started but never finished.
     incomplete: &'a [ReleaseId],
     /// True with `--dry-run`: nothing was deleted.
     is_dry_run: bool,
-    /// Plans, and staged work of plans, that were not modified for a day.
+    /// Plans, and staged work of plans, that have not been modified for a day.
     #[serde(rename = "placed")]
     plans: &'a [String],
-    /// Releases.
+    /// Complete releases.
     releases: &'a [ReleaseId],
-    /// Paths of snapshots of the home, and addresses of copies in a separate store; empty without
+    /// Paths of snapshots in the home, and URLs of copies in a separate store; empty without
     /// `--snapshots`.
     snapshots: Vec<&'a String>,
 }
@@ -498,7 +499,7 @@ fn print_diff(diff: &ReleaseDiff) {
     }
 }
 
-/// Prints how many records changed for which causes, if causes were determined.
+/// Prints how many records changed for each cause, if causes were determined.
 fn print_why(diff: &ReleaseDiff) {
     let mut rows = vec![
         [
@@ -535,8 +536,8 @@ fn print_why(diff: &ReleaseDiff) {
         });
 }
 
-/// Formats causes: `source bytes and declaration` if each changed the record; `code or source
-/// bytes` if one or both did.
+/// Formats causes: `source bytes and declaration` if each of them changed the record, `code or
+/// source bytes` if one or both did.
 fn words_of_causes(causes: &Causes) -> String {
     let words: Vec<&str> = causes
         .causes

@@ -1,4 +1,4 @@
-//! `pubdata plan`, `fetch` and `run`, which share selectors and sources, and the output of their
+//! `pubdata plan`, `fetch` and `run`, which share selectors, sources, and the output of their
 //! reports.
 
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use pubdata_run::{
 use pubdata_store::receipts::BackgroundRoots;
 use pubdata_store::{self as store, LedgerEntry};
 
-/// Sources of the files and selection of the work.
+/// Sources of the files, and selection of the work.
 #[derive(Args)]
 pub(super) struct SourceArgs {
     /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks
@@ -32,10 +32,10 @@ pub(super) struct SourceArgs {
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
-    /// Fetches files even if the publisher's own document says that they did not change.
+    /// Fetches files even if the publisher's own document states that they have not changed.
     #[arg(long)]
     ask_all: bool,
-    /// Time limit for the files of one pipeline; the run then continues without it.
+    /// Time limit for the files of one pipeline, after which the run continues without them.
     #[arg(long, env = "PUBDATA_FETCH_MINUTES", value_name = "MINUTES", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     fetch_minutes: u32,
     /// Channel to compare with and to update.
@@ -47,14 +47,14 @@ pub(super) struct SourceArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Uses the snapshots that are there and asks no publisher.
+    /// Uses only local snapshots and sends no requests to publishers.
     #[arg(long)]
     offline: bool,
-    /// Writes plan and snapshots to the store, for `pubdata task` on other machines and `pubdata
-    /// commit`; prints the plan's URL.
+    /// Writes the plan and its snapshots to the store, for `pubdata task` on other machines and
+    /// `pubdata commit`. Prints the plan's URL.
     #[arg(long)]
     write: bool,
-    /// With --write: rebuilds even if nothing changed.
+    /// With --write: rebuilds tasks even if nothing changed.
     #[arg(long, requires = "write")]
     force: bool,
 }
@@ -63,8 +63,8 @@ pub(super) struct PlanArgs {
 pub(super) struct FetchArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Registrants to refresh from the publisher's JSON interfaces, without waiting for tonight's
-    /// archives; the next run reads them.
+    /// Registrants to refresh from the publisher's JSON APIs, without waiting for tonight's
+    /// archives. The next run reads the refreshed data.
     #[arg(long, value_name = "CIK,…", value_delimiter = ',')]
     cik: Vec<String>,
 }
@@ -73,14 +73,14 @@ pub(super) struct FetchArgs {
 pub(super) struct RunArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Uses the snapshots that are there and asks no publisher.
+    /// Uses only local snapshots and sends no requests to publishers.
     #[arg(long)]
     offline: bool,
-    /// Rebuilds even if nothing changed.
+    /// Rebuilds tasks even if nothing changed.
     #[arg(long)]
     force: bool,
     /// Accepts for this run what a rule blocks, as in permit.nashville:shrink; can be repeated.
-    /// `pubdata status` shows the value; `pubdata accept` does this for several runs.
+    /// `pubdata status` shows the value; `pubdata accept` has the same effect for several runs.
     #[arg(long, value_name = "TASK:RULE")]
     accept: Vec<String>,
     #[command(flatten)]
@@ -94,10 +94,10 @@ pub(super) struct RunArgs {
 /// How much of a run to print.
 #[derive(Args)]
 pub(super) struct ExtentArgs {
-    /// Prints only what needs attention, and nothing if all is well: for cron.
+    /// Prints only items that need attention, and nothing if all is well. Intended for cron.
     #[arg(long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
-    /// Prints every task and what happened to each source's rows.
+    /// Prints every task and how each source's rows were used.
     #[arg(long)]
     verbose: bool,
 }
@@ -110,7 +110,7 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
         ..source.publishers.fetch_settings()
     };
     let declarations = global.declarations()?;
-    // Checks before the home is created, so that a mistyped name leaves nothing behind.
+    // Checks the names before the home is created, so that a mistyped name leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
     run::check_chosen(&declarations, &global.chosen, fetch.clock.now())?;
     global.announce_new_home();
@@ -124,20 +124,20 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
 /// Planned work of a run: `pubdata plan`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PlanReport<'a> {
-    /// The channel that it is compared with.
+    /// The channel with which the plan is compared.
     channel: &'a str,
     /// Every selected task.
     tasks: &'a [TaskReport],
     /// Tasks of the release that the selectors exclude.
     untouched: &'a [String],
-    /// Every address that was requested.
+    /// Every URL that was requested.
     sources: &'a [FetchedSource],
-    /// Address of the plan in the store, for `task` and `commit`; absent without `--write`.
+    /// URL of the plan in the store, for `task` and `commit`; absent without `--write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     plan: Option<&'a str>,
-    /// Work for other processes, by task: first all inputs, then all units, each in any order;
-    /// absent without `--write`.
+    /// Work for other processes, by task. All inputs must be split before units are built; the
+    /// order within each group does not matter. Absent without `--write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<WorkOfTask>")]
     work: Option<&'a [WorkOfTask]>,
@@ -146,7 +146,7 @@ pub(super) struct PlanReport<'a> {
 /// Downloaded files: `pubdata fetch`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FetchReport<'a> {
-    /// Every address that was requested.
+    /// Every URL that was requested.
     sources: &'a [FetchedSource],
 }
 
@@ -192,11 +192,12 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
             print_plan(global, written);
         }
     }
-    // Commit reports problems with files; the plan itself was written.
+    // The commit reports problems with files; the plan itself has been written.
     if written.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
-    // Returns the worst exit code that files would cause: rejected files before missing ones.
+    // Returns the worst exit code that the files would cause. Rejected files are worse than missing
+    // ones.
     let has = |outcome: &str| {
         tasks
             .iter()
@@ -291,7 +292,7 @@ pub(super) fn report_outcome(global: &Global, report: &RunReport, extent: &Exten
     ExitCode::from(u8::from(report.exit_code))
 }
 
-/// Fetches the publisher's current files of single registrants.
+/// Fetches the publisher's current files for individual registrants.
 async fn refresh(settings: &RunSettings, ciks: &[String]) -> Result<Vec<FetchedSource>> {
     let parse = |text: &String| {
         text.parse::<Cik>()
@@ -314,8 +315,8 @@ async fn planned(settings: &RunSettings) -> Result<Plan> {
     plan
 }
 
-/// Returns the report that a run would give for a task. A task that was blocked on the same files
-/// is reported as blocked, with the same reasons.
+/// Returns the report that a run would give for a task. If a task was blocked on the same files
+/// before, it is reported as blocked for the same reasons.
 fn foreseen(
     settings: &RunSettings,
     plan: &Plan,
@@ -354,7 +355,7 @@ fn shortened(reasons: &[String]) -> String {
     }
 }
 
-/// Prints the address of a plan and the commands for its work.
+/// Prints the URL of a plan and the commands that perform its work.
 fn print_plan(global: &Global, written: &WrittenPlan) {
     let units: usize = written.work.iter().map(|work| work.units.len()).sum();
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
@@ -408,7 +409,8 @@ fn print_sources(sources: &[FetchedSource]) {
     output::table(&rows);
 }
 
-/// Maximum number of tasks with their own line in the summary of a run; more are only counted.
+/// Maximum number of tasks that get their own line in the summary of a run. Further tasks are only
+/// counted.
 const TASKS_SHOWN: usize = 12;
 
 fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {

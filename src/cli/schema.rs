@@ -1,6 +1,6 @@
 //! `pubdata schema`: prints the data dictionary of all contracts, one contract, or the JSON Schema
-//! of a command's document. Schemas are generated from the types of the documents; `docs/json` has
-//! them as files.
+//! of a command's document. Schemas are generated from the types of the documents, and are
+//! available as files in `docs/json`.
 
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ enum SchemaCommand {
     Dictionary,
     /// Prints one contract as JSON.
     Show {
-        /// Such as geo.zcta_metric.
+        /// Id of the dataset, such as geo.zcta_metric.
         dataset_id: String,
     },
     /// Prints the JSON Schema of a document that a command prints with --json.
@@ -47,7 +47,7 @@ enum SchemaCommand {
     },
 }
 
-/// A contract: `pubdata schema show DATASET_ID`, which prints it without `--json` too.
+/// A contract: `pubdata schema show DATASET_ID`, which prints JSON even without `--json`.
 #[derive(Serialize, JsonSchema)]
 struct ContractReport<'a> {
     /// The contract.
@@ -57,7 +57,7 @@ struct ContractReport<'a> {
 /// All contracts: `pubdata schema dictionary`.
 #[derive(Serialize, JsonSchema)]
 struct ContractsReport {
-    /// Contracts, by dataset.
+    /// All contracts, by dataset.
     contracts: Contracts,
 }
 
@@ -110,7 +110,7 @@ macro_rules! documents {
             const FORMAT: &'static str = $format;
         })+
 
-        /// Every format, with the generator of its schema.
+        /// Every document format, with the generator of its schema.
         const DOCUMENTS: &[(&str, fn(SchemaGenerator) -> Schema)] = &[$(($format, SchemaGenerator::into_root_schema_for::<$type>)),+];
     };
 }
@@ -152,7 +152,8 @@ documents! {
     "pubdata.withdrawal": import::WithdrawalReport<'_>,
 }
 
-/// Returns the schema of a format, with or without `pubdata.`; none if the format does not exist.
+/// Returns the schema of a format, whose name may omit `pubdata.`. Returns `None` if the format
+/// does not exist.
 fn schema_of(format: &str) -> Option<Value> {
     let (format, of_type) = DOCUMENTS
         .iter()
@@ -171,9 +172,9 @@ fn schema_of(format: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// Simplifies a schema. Excludes other members of objects and lists the words of an enumeration in
-/// one place. Removes line breaks of comments, and Rust details: names of number types, and
-/// defaults for reading.
+/// Simplifies a schema. Forbids additional fields in objects, and lists the values of an
+/// enumeration in one place. Removes line breaks from comments, and Rust details such as names of
+/// number types and defaults for deserialisation.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), false.into());
@@ -194,8 +195,8 @@ fn plain(schema: &mut Schema) {
     schema.remove("default");
 }
 
-/// Replaces the schemas of an enumeration's variants with one list of words, and moves their
-/// meanings into the description. Code generators support this form more widely.
+/// Replaces the schemas of an enumeration's variants with a single list of values, and moves the
+/// values' meanings into the description. Code generators support this form more widely.
 fn list_words(schema: &mut Schema, variants: &[Value]) {
     let mut description = schema
         .get("description")

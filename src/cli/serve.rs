@@ -1,5 +1,5 @@
 //! `pubdata serve`: converts flags and environment variables into the server's settings, and runs
-//! it.
+//! the server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use pubdata_store::Plans;
 
 #[derive(Args)]
 pub(super) struct ServeArgs {
-    /// Address of the API.
+    /// Address on which the API is served.
     #[arg(long, env = "PUBDATA_BIND", default_value = "127.0.0.1:8080", value_parser = address, value_name = "ADDRESS:PORT")]
     bind: SocketAddr,
-    /// Channel to serve; a new release on it is loaded without a restart.
+    /// Channel to serve. New releases on the channel are loaded without a restart.
     #[arg(long, default_value = "nightly")]
     channel: String,
     /// Certificate chain (PEM); enables HTTPS together with --tls-key.
@@ -42,34 +42,35 @@ pub(super) struct ServeArgs {
         value_name = "FILE"
     )]
     tls_key: Option<PathBuf>,
-    /// A proxy in front terminates TLS: allows plain HTTP on any address.
+    /// States that a proxy in front terminates TLS. Allows plain HTTP on any address.
     #[arg(long, env = "PUBDATA_BEHIND_PROXY")]
     behind_proxy: bool,
     /// Number of trusted proxies in a row (entries of X-Forwarded-For, counted from the right).
     #[arg(long, env = "PUBDATA_TRUSTED_HOPS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), value_name = "N")]
     trusted_hops: u8,
-    /// Maximum number of open connections; lower if the system allows fewer descriptors. At the
-    /// limit, the connection that has waited longest for its client is closed.
+    /// Maximum number of open connections; lower if the system allows fewer file descriptors. At
+    /// the limit, the connection that has waited longest for its client is closed.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(16..=1_000_000), value_name = "N")]
     max_connections: u32,
-    /// Maximum number of connections from one address or IPv6 /64 network; does not apply to this
-    /// machine or with --behind-proxy.
+    /// Maximum number of connections from one address or IPv6 /64 network. Does not apply to
+    /// connections from this machine or with --behind-proxy.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
     max_connections_per_address: u32,
     /// Timeout for the TLS handshake and for request headers.
     #[arg(long, env = "PUBDATA_HEAD_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
     head_seconds: u16,
-    /// Timeout after which a connection is closed if the client reads nothing of a response.
+    /// Timeout after which a connection is closed if the client does not read the response.
     #[arg(long, env = "PUBDATA_WRITE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
     write_seconds: u16,
-    /// Maximum unread response data of all clients together; one client may have a quarter.
+    /// Maximum amount of unread response data for all clients together. A single client may use a
+    /// quarter of it.
     #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
     max_in_flight_mb: u32,
-    /// Size of the cache in HOME/state/parts for parts of a bucket (--store); as many parts as fit
-    /// are fetched before a release is served.
+    /// Size of the cache in HOME/state/parts for parts from a bucket (--store). As many parts as
+    /// fit are fetched before a release is served.
     #[arg(long, env = "PUBDATA_DISK_CACHE_GB", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000), value_name = "GIB")]
     disk_cache_gb: u32,
-    /// Redis or Valkey server for rate limits shared by all servers of a store, such as
+    /// Redis or Valkey server for rate limits that all servers of a store share, such as
     /// redis://10.0.0.5:6379.
     #[arg(
         long,
@@ -78,23 +79,23 @@ pub(super) struct ServeArgs {
         value_name = "URL"
     )]
     limits: Option<String>,
-    /// If that server is unavailable: `open`, each server counts by itself; `closed`, requests are
-    /// refused.
+    /// If that server is unavailable: with `open`, each server counts by itself; with `closed`,
+    /// requests are refused.
     #[arg(long, env = "PUBDATA_LIMITS_WHEN_AWAY", default_value = "open", value_parser = ["open", "closed"], value_name = "WORD")]
     limits_when_away: String,
-    /// Downloads of publishers' files from /v1/snapshots: with `public`, keys get the files without
-    /// personal data, and keys with the scope `admin` get all.
+    /// Downloads of publishers' files from /v1/snapshots. With `public`, keys give access to the
+    /// files without personal data, and keys with the scope `admin` give access to all files.
     #[arg(long, env = "PUBDATA_SNAPSHOTS", default_value = "off", value_parser = ["off", "public"], value_name = "WORD")]
     snapshots: String,
-    /// Address of /metrics; default: the API's address, if that is loopback and no proxy is in
-    /// front.
+    /// Address of /metrics; default: the API's address, if it is a loopback address and no proxy is
+    /// in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
-    /// URL that clients use, such as https://data.example.org: for links in responses, and as an
-    /// accepted host name, besides localhost, of pages on loopback.
+    /// URL that clients use, such as https://data.example.org. Used for links in responses, and as
+    /// an accepted host name, besides localhost, for pages on loopback.
     #[arg(long, env = "PUBDATA_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
-    /// Contact for data catalogs: an e-mail address, with or without a name before it.
+    /// Contact for data catalogs: an e-mail address, optionally preceded by a name.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
     /// Web origins allowed to call the API (CORS); `*` allows any.
@@ -105,19 +106,19 @@ pub(super) struct ServeArgs {
         value_name = "ORIGIN"
     )]
     cors_origin: Vec<String>,
-    /// Readers of the pages: `public`, everyone; `keyed`, holders of a key; `off`, no one.
-    /// Default: `public` on a loopback address, else `keyed`.
+    /// Readers of the pages: with `public`, everyone; with `keyed`, holders of a key; with `off`,
+    /// no one. Default: `public` on a loopback address, otherwise `keyed`.
     #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
     pages: Option<String>,
     /// Folder with page templates that override the built-in ones by name.
     #[arg(long, env = "PUBDATA_TEMPLATES", value_name = "DIR")]
     templates: Option<PathBuf>,
-    /// Seconds between checks for a new release.
+    /// Number of seconds between checks for a new release.
     #[arg(long, default_value_t = 2.0, value_name = "SECONDS")]
     poll_seconds: f64,
 }
 
-/// Parses an address with its port; the error message names a missing part.
+/// Parses an address with its port. The error message says which part is missing.
 fn address(text: &str) -> std::result::Result<SocketAddr, String> {
     let like = match (
         text.parse::<u16>(),

@@ -1,6 +1,6 @@
-//! Reads the operator's settings: `pubdata.toml` in the home has keys for every flag, and the
-//! selection of pipelines for runs. Precedence: command line, environment, file, defaults. `pubdata
-//! settings` shows the settings in force.
+//! Reads the operator's settings. `pubdata.toml` in the home has keys for every flag and for the
+//! selection of pipelines for runs. The order of precedence is command line, environment, file,
+//! defaults. `pubdata settings` shows the settings in force.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,10 +38,10 @@ const PER_COMMAND_FLAGS: [&str; 17] = [
     "seed",
 ];
 
-/// Keys that are not flags: the selection of what runs and what may fail.
+/// Keys that are not flags: the selection of the tasks that run and the tasks that may fail.
 const CHOSEN: [&str; 3] = ["pipelines", "disabled", "optional"];
 
-/// Flags whose value may be a secret and is not printed.
+/// Flags whose values may be secrets and are therefore not printed.
 const SECRET: [&str; 4] = ["webhook", "heartbeat", "openlineage_url", "api_key"];
 
 const AFTER_HELP: &str = "\
@@ -82,32 +82,34 @@ pub(super) struct SettingsFile {
 pub(super) struct SettingsReport<'a> {
     /// Path of the settings file, which may not exist.
     file: &'a Path,
-    /// Settings, and where each was set; defaults only with `--all`.
+    /// Settings in force, and where each was set. Defaults are included only with `--all`.
     settings: &'a [Setting],
 }
 
 /// One setting in force.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Setting {
-    /// The command whose flag it is, such as `serve`; null if all commands take it.
+    /// The command to which the flag belongs, such as `serve`; null if all commands accept it.
     command: Option<String>,
-    /// Source of the value.
+    /// Origin of the value.
     #[schemars(extend("enum" = ["file", "environment", "default"]))]
     from: &'static str,
-    /// Its key in the file.
+    /// The setting's key in the file.
     name: String,
-    /// Its value as text, `(set)` if that may be a secret; null if nothing is set.
+    /// The setting's value as text, or `(set)` if the value may be a secret; null if nothing is
+    /// set.
     value: Option<String>,
-    /// The environment variable; null if it has none.
+    /// The environment variable for the setting; null if it has none.
     variable: Option<String>,
 }
 
 impl SettingsFile {
-    /// Reads the settings file of a home; a missing file sets nothing.
+    /// Reads the settings file of a home. A missing file sets nothing.
     ///
     /// # Errors
-    /// `Config` if the home is not a folder, or, naming file and key, if the file is invalid TOML
-    /// or has an unknown key. `Store` if it cannot be read.
+    /// Returns `Config` if the home is not a folder, or if the file is invalid TOML or has an
+    /// unknown key; the error then names the file and the key. Returns `Store` if the file cannot
+    /// be read.
     pub(super) fn read(home: &Path, command: &Command) -> Result<Self> {
         if home.exists() && !home.is_dir() {
             return Err(Error::config(format!(
@@ -147,7 +149,7 @@ impl SettingsFile {
         Ok(file)
     }
 
-    /// Sets the values of the file as defaults of the flags.
+    /// Uses the values in the file as defaults for the flags.
     pub(super) fn applied_to(&self, command: Command) -> Command {
         let root = self.path.parent().unwrap_or(Path::new("")).to_owned();
         with_defaults(command, &[&self.table], &root)
@@ -220,7 +222,8 @@ fn keys_of(command: &Command) -> impl Iterator<Item = String> {
     command.get_arguments().filter_map(key_of)
 }
 
-/// Sets the defaults of a command and its subcommands; the last table with a key takes precedence.
+/// Sets the defaults of a command and its subcommands. If several tables contain a key, the last
+/// one takes precedence.
 fn with_defaults(mut command: Command, tables: &[&Table], root: &Path) -> Command {
     let settings: Vec<(String, Vec<String>)> = command
         .get_arguments()

@@ -1,6 +1,6 @@
-//! `pubdata status`: prints what needs the operator's attention first, with the command to type.
-//! Then prints the content of the channel's release, manual imports, and the last runs. Sends no
-//! request to publishers.
+//! `pubdata status`: first prints everything that needs the operator's attention, with the command
+//! to type. Then prints the content of the channel's release, manual imports, and the latest runs.
+//! Sends no requests to publishers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -26,16 +26,16 @@ pub(super) struct StatusArgs {
     /// The channel to show.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// Runs to show, newest first.
+    /// Number of runs to show, newest first.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Shows datasets, tasks, and what happened to every row of their sources.
+    /// Shows datasets, tasks, and how every row of their sources was used.
     #[arg(long)]
     verbose: bool,
 }
 
-/// Published data, and what needs attention: `pubdata status`. `pubdata releases show --json` has
-/// the whole manifest.
+/// Published data, and everything that needs attention: `pubdata status`. `pubdata releases show
+/// --json` prints the entire manifest.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StatusReport<'a> {
     /// The channel.
@@ -46,14 +46,14 @@ pub(super) struct StatusReport<'a> {
     attention: &'a [Attention],
     /// The release that the channel points at; null if nothing was ever published.
     release: Option<StatusRelease<'a>>,
-    /// Every task selected for runs, with the outcome of the last run that tried it.
+    /// Every task selected for runs, with the outcome of the latest run that tried it.
     tasks: &'a [TaskReport],
-    /// Tasks of the release that no run rebuilds.
+    /// Tasks in the release that no run rebuilds.
     not_chosen: &'a [String],
     /// Files that are or were imported manually.
     #[serde(rename = "by_hand")]
     manual_imports: &'a [ManualImport],
-    /// The last runs, newest first (`--runs`), including imports of files.
+    /// The latest runs, newest first (`--runs`), including manual imports.
     runs: Vec<StatusRun<'a>>,
 }
 
@@ -67,7 +67,7 @@ struct StatusRelease<'a> {
     published_at: &'a str,
     /// True if a build was made from samples.
     is_sample: bool,
-    /// Its datasets, by id.
+    /// The release's datasets, by id.
     datasets: Vec<StatusDataset<'a>>,
 }
 
@@ -80,11 +80,11 @@ struct StatusDataset<'a> {
     rows: u64,
     /// Quarantined records, by rule.
     quarantined: BTreeMap<String, u64>,
-    /// Size of its files in bytes.
+    /// Total size of the dataset's files in bytes.
     size_bytes: u64,
-    /// Its age relative to its publisher's calendar, as in the API.
+    /// The dataset's age relative to its publisher's calendar, as in the API.
     freshness: Freshness,
-    /// Most severe condition, or `fresh`; `findings` if only a source needs attention.
+    /// The most severe condition, or `fresh`; `findings` if only a source needs attention.
     state: DatasetState,
 }
 
@@ -101,17 +101,17 @@ struct StatusRun<'a> {
     ended_at: &'a str,
     /// The exit code.
     exit_code: u8,
-    /// Outcome of the run. `failed`: it did not complete; `imported`, `withdrawn`: no run, but a
-    /// manual import.
+    /// Outcome of the run. `failed`: the run did not complete; `imported`, `withdrawn`: the entry
+    /// is a manual import or its withdrawal, not a run.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed", "imported", "withdrawn"]))]
     outcome: &'a str,
-    /// The release that the channel pointed at after it; null if nothing was ever published.
+    /// The release that the channel pointed at after the run; null if nothing was ever published.
     release_id: Option<&'a ReleaseId>,
-    /// Further information, such as who imported what; null otherwise.
+    /// Further information, such as who imported which file; null otherwise.
     note: Option<&'a str>,
-    /// Why it failed; null if it did not.
+    /// Why the run failed; null if it did not fail.
     error: Option<&'a str>,
-    /// Acceptances that it used: `TASK:RULE`.
+    /// Acceptances that the run used, each as `TASK:RULE`.
     accepted: &'a [String],
 }
 
@@ -228,7 +228,7 @@ fn is_run(entry: &LedgerEntry) -> bool {
     entry.import.is_none() && entry.outcome != store::IMPORTED
 }
 
-/// Returns the tasks of the release that no run rebuilds.
+/// Returns the tasks in the release that no run rebuilds.
 fn not_chosen(
     settings: &run::RunSettings,
     manifest: Option<&Manifest>,
@@ -331,8 +331,8 @@ fn today() -> Date {
     Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Formats when the next edition is due: the day from which it is late. Returns an empty text for
-/// older partitions and unknown schedules.
+/// Formats the day from which the next edition is late. Returns an empty string for older
+/// partitions and unknown schedules.
 fn next_edition(manifest: &Manifest, task_id: &str) -> String {
     let late = manifest
         .late_since(task_id, today())
@@ -465,7 +465,7 @@ fn print_manual_imports<'f>(files: impl Iterator<Item = &'f ManualImport>) {
     }
 }
 
-/// Prints the coded columns with unknown texts.
+/// Prints the coded columns that contain unknown values.
 fn print_unknown_words(manifest: &Manifest) {
     let mut rows = vec![vec![
         "TASK".into(),
@@ -513,10 +513,10 @@ fn print_unknown_words(manifest: &Manifest) {
     }
 }
 
-/// Maximum number of unknown texts on a line of `status`.
+/// Maximum number of unknown values on a line of `status`.
 const UNKNOWN_WORDS_SHOWN: usize = 3;
 
-/// Prints how every row of the sources was used; the counts of each line add up.
+/// Prints how every row of the sources was used. The counts on each line add up.
 fn print_source_rows(manifest: &Manifest) {
     let mut rows = vec![vec![
         "SOURCE".into(),

@@ -1,6 +1,7 @@
 //! Writes to standard output and standard error; no other file does. Any line may quote foreign
-//! text: a publisher's cells and file names, a server's response, the name of a key. Control
-//! sequences are escaped here, except for our own styles, so that no command has to do it.
+//! text, such as a publisher's cells and file names, a server's response, or the name of a key.
+//! Control sequences are escaped here, except for our own styles, so that no command needs to
+//! escape them.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::borrow::Cow;
@@ -15,12 +16,12 @@ use tracing_subscriber::fmt::format::Writer;
 
 use pubdata_core::printable::{is_unprintable, printable};
 
-/// Marks the start and end of a styled text within a line. The mark differs in each process, so
+/// Marks the start and end of styled text within a line. The mark is different in each process, so
 /// that foreign text cannot contain it.
 static MARK: LazyLock<String> =
     LazyLock::new(|| format!("\u{1}{:016x}", getrandom::u64().unwrap_or_default()));
 
-/// Style of a text. A letter after the mark identifies it.
+/// Style of a text. The letter after the mark identifies the style.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Look {
     Red,
@@ -39,14 +40,14 @@ impl Look {
         ('d', Style::new().dimmed()),
     ];
 
-    /// Returns the text, marked to be printed in this style.
+    /// Returns the text with marks for this style.
     pub(super) fn apply(self, text: &str) -> String {
         let (mark, (letter, _)) = (MARK.as_str(), Self::ALL[self as usize]);
         format!("{mark}{letter}{text}{mark}-")
     }
 }
 
-/// Renders a line: marks become styles, and all other control sequences are escaped.
+/// Renders a line: replaces marks with styles, and escapes all other control sequences.
 pub(super) fn rendered(line: &str) -> String {
     let mut pieces = line.split(MARK.as_str());
     let mut rendered = pieces
@@ -70,7 +71,7 @@ pub(super) fn rendered(line: &str) -> String {
     rendered
 }
 
-/// Returns the number of characters that a line occupies.
+/// Returns the number of columns that a rendered line occupies.
 pub(super) fn width(rendered: &str) -> usize {
     anstream::adapter::strip_str(rendered)
         .to_string()
@@ -78,8 +79,8 @@ pub(super) fn width(rendered: &str) -> usize {
         .count()
 }
 
-/// Escapes terminal control characters in JSON without changing its meaning. JSON already escapes
-/// the ASCII control characters except DEL.
+/// Escapes terminal control characters in JSON without changing its meaning. In valid JSON, all
+/// ASCII control characters except DEL are already escaped.
 fn escaped_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| character >= '\u{7f}' && is_unprintable(character);
     if !json.contains(is_escaped) {
@@ -115,7 +116,7 @@ macro_rules! print_paragraph {
     }};
 }
 
-/// Prints a line to standard error, beside the result.
+/// Prints a line to standard error, in addition to the result.
 macro_rules! print_note {
     ($($line:tt)*) => { $crate::cli::terminal::note(format_args!($($line)*)) };
 }
@@ -127,10 +128,10 @@ pub(super) fn line(line: Arguments<'_>) {
     rendered_line(&rendered(&line.to_string()));
 }
 
-/// Line width on a terminal, also for help texts.
+/// Line width on a terminal; also used for help texts.
 const COLUMNS: usize = 100;
 
-/// Prints a text after a label. On a terminal, wraps it between words and aligns the lines.
+/// Prints text after a label. On a terminal, wraps the text between words and aligns the lines.
 pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
     let room = if io::stdout().is_terminal() {
         COLUMNS - indent.chars().count()
@@ -145,8 +146,8 @@ pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
     }
 }
 
-/// Breaks a text between words into lines of at most this many characters; a longer word has its
-/// own line.
+/// Breaks text between words into lines of at most this many characters. A longer word gets its own
+/// line.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -176,7 +177,7 @@ pub(super) fn json(json: &str) {
     write(&format!("{}\n", escaped_json(json)));
 }
 
-/// Implements `print_note!`. If writing fails, only the exit code reports it.
+/// Implements `print_note!`. If writing fails, only the exit code reports the failure.
 pub(super) fn note(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", rendered(&line.to_string()));
 }
@@ -198,11 +199,12 @@ fn rendered_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// Prefix of the panic message when printing fails. The panic hook recognises it, because no other
-/// way exists to detect the failure at hundreds of call sites.
+/// Prefix of the panic message when printing fails. The panic hook recognises this prefix, because
+/// no other way exists to detect the failure at hundreds of call sites.
 pub(super) const FAILED: &str = "failed printing to stdout: ";
 
-/// Writes to standard output. A reader that closes the pipe, as `| head` does, is not a failure.
+/// Writes to standard output. If the reader closes the pipe, as `| head` does, this is not a
+/// failure.
 fn write(text: &str) {
     let written = anstream::stdout().write_all(text.as_bytes());
     if let Err(reason) = written
@@ -242,7 +244,7 @@ impl Write for LogLines {
     }
 }
 
-/// Prints the message of a panic, which may quote a file.
+/// Prints the message of a panic, which may quote the content of a file.
 pub(super) fn defect(panic: &PanicHookInfo<'_>) {
     let thread = std::thread::current();
     let place = panic

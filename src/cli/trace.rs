@@ -1,5 +1,5 @@
-//! `pubdata trace`: shows the origin of a published record and rebuilds it from the original bytes,
-//! or lists the records of a filing.
+//! `pubdata trace`: shows the origin of a published record and rebuilds the record from the
+//! original bytes, or lists the records derived from a filing.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(super) struct TraceArgs {
     /// A record such as geo.zcta_metric:2023:90210:population, or a filing's accession number such
     /// as 0000320193-20-000096.
     record: String,
-    /// A release other than the channel's.
+    /// A release other than the channel's current release.
     #[arg(long)]
     release: Option<String>,
     /// Channel whose release is used.
@@ -26,7 +26,7 @@ pub(super) struct TraceArgs {
     channel: String,
 }
 
-/// Maximum number of characters shown of a source record; --json shows all.
+/// Maximum number of characters shown from a source record; `--json` shows all.
 const SHOWN: usize = 600;
 
 pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
@@ -176,8 +176,8 @@ fn print(report: &TraceReport) {
     );
 }
 
-/// Prints a source record with its line breaks. Each line is indented, so that none can imitate our
-/// own output.
+/// Prints a source record with its line breaks. Each line is indented, so that the record cannot
+/// imitate our own output.
 fn print_text(text: &str, ending: &str) {
     let lines: Vec<&str> = text.lines().collect();
     for (number, line) in lines.iter().enumerate() {
@@ -192,7 +192,7 @@ fn print_text(text: &str, ending: &str) {
     }
 }
 
-/// Formats the result of a replay in one word, with the reason if it is not possible.
+/// Formats the result of a replay as one word. If the replay is not possible, adds the reason.
 pub(super) fn verdict(replay: Replay, reason: Option<&str>) -> String {
     match replay {
         Replay::Match => output::coloured("match"),
@@ -207,7 +207,7 @@ pub(super) fn verdict(replay: Replay, reason: Option<&str>) -> String {
     }
 }
 
-/// Returns the exit code of a replay. A replay that is not possible is neither a match nor a
+/// Returns the exit code of a replay. An impossible replay counts neither as a match nor as a
 /// mismatch.
 pub(super) fn exit_code(replay: Replay) -> u8 {
     match replay {

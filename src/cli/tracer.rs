@@ -1,5 +1,5 @@
-//! Lets the server replay records from the home's snapshots, with the code that `pubdata trace`
-//! uses.
+//! Lets the server replay records from the home's snapshots, using the same code as `pubdata
+//! trace`.
 
 use std::fmt::{self, Debug, Formatter};
 

@@ -1,5 +1,5 @@
-//! `pubdata upgrade`: reports what this version of the program does with a home left by another
-//! version. Changes nothing, because no format needs it.
+//! `pubdata upgrade`: reports how this version of the program treats a home left by another
+//! version. Changes nothing, because no format requires changes.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use pubdata_run::{self as run, KeptRelease, NextRun, UpgradeReport};
 use pubdata_store::{self as store, FormatReport, StagedFormats, Treatment};
 
 pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
-    // Files of a newer version are reported before anything is read.
+    // Files from a newer version are reported before anything is read.
     let (home, releases) = global.looking()?;
     let staged = StagedFormats {
         build: STAGED_FORMAT_VERSION,

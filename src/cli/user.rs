@@ -1,7 +1,7 @@
-//! Determines the user who runs the program, for the record.
+//! Determines the user who runs the program, so that records can name the user.
 
-/// Returns the user's name from the environment, else from the system's list of users, else the
-/// user's number.
+/// Returns the user's name from the environment or, failing that, from the system's list of users.
+/// If neither contains a name, returns the user's number.
 pub(super) fn name() -> String {
     let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"]
         .iter()
@@ -13,7 +13,7 @@ pub(super) fn name() -> String {
 #[cfg(unix)]
 fn of_process() -> Option<String> {
     use std::os::unix::fs::MetadataExt;
-    // A process owns its own entry in `/proc`.
+    // The entry of a process in `/proc` belongs to the user who runs it.
     let uid = std::fs::metadata("/proc/self").ok()?.uid();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     Some(name_of(&users, uid).unwrap_or_else(|| format!("uid {uid}")))
@@ -24,7 +24,8 @@ fn of_process() -> Option<String> {
     None
 }
 
-/// Returns the name for a number in a list of users: `ada:x:1000:1000::/home/ada:/bin/sh`.
+/// Returns the name that belongs to a user number in a list of users:
+/// `ada:x:1000:1000::/home/ada:/bin/sh`.
 fn name_of(users: &str, uid: u32) -> Option<String> {
     users.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -1,6 +1,6 @@
-//! `pubdata verify`: rehashes a release's parts, snapshots and declarations, and checks its seal
-//! and the log. On request, rebuilds the release and compares the ids. With `--url`, audits another
-//! operator's server (`audit.rs`).
+//! `pubdata verify`: rehashes a release's parts, snapshots and declarations, and checks the
+//! release's seal and the log. With `--rebuild`, rebuilds the release and compares the ids. With
+//! `--url`, audits another operator's server (`log_auditor.rs`).
 
 use std::process::ExitCode;
 
@@ -18,9 +18,9 @@ use pubdata_store::receipts::{LogEntry, SealCheck, examine_seal};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
-    /// The release; the channel's when none is given.
+    /// The release; default: the channel's current release.
     release: Option<String>,
-    /// Builds the release again from its snapshots and compares the IDs.
+    /// Rebuilds the release from its snapshots and compares the IDs.
     #[arg(long)]
     rebuild: bool,
     /// Channel whose release is verified.
@@ -35,9 +35,9 @@ pub(super) struct VerifyArgs {
 pub(super) struct VerificationReport<'a> {
     /// Result of rehashing everything.
     verified: &'a VerifyReport,
-    /// Result of `--rebuild`; null without it.
+    /// Result of `--rebuild`; null without that option.
     rebuilt: Option<&'a RebuildReport>,
-    /// The release's entry in the log of the channel; null if the release is not sealed, or if
+    /// The release's entry in the channel's log; null if the release is not sealed, or if
     /// `problems` names a file of the seal or the log.
     sealed: Option<&'a LogEntry>,
 }
@@ -67,7 +67,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         None
     };
     let rebuilt = match rebuilt {
-        // Damaged files cannot be rebuilt from; the report names them.
+        // A rebuild from damaged files is impossible; the report names these files.
         Some(Err(error)) if !report.problems.is_empty() => {
             report.problems.push(format!("it was not rebuilt: {error}"));
             None

@@ -1,5 +1,5 @@
-//! Holds the declaration files, `pipelines/` and `schemas/`, and findings about them. They are
-//! built into the program or read from a folder. Does not interpret the files.
+//! Holds the declaration files (`pipelines/` and `schemas/`) and findings about them. The files are
+//! built into the program or read from a folder. This module does not interpret them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::error::{Error, IoExt, Result};
 use crate::ids::Digest;
 
-/// The files below `pipelines/` and `schemas/`, by path with forward slashes: those built into the
-/// program, or a folder's.
+/// The files below `pipelines/` and `schemas/`, by path with forward slashes. They are either built
+/// into the program or read from a folder.
 #[derive(Debug, Clone)]
 pub struct DeclarationFiles(Arc<BTreeMap<String, Cow<'static, [u8]>>>);
 
@@ -37,10 +37,11 @@ impl DeclarationFiles {
         FILES.clone()
     }
 
-    /// Reads the declarations of a folder with `pipelines/` and `schemas/`.
+    /// Reads declarations from a folder that contains `pipelines/` and `schemas/`.
     ///
     /// # Errors
-    /// `Config`, when the folder lacks one of them; `Store`, naming the path that cannot be read.
+    /// `Config`, when the folder lacks `pipelines/` or `schemas/`; `Store`, naming the path that
+    /// cannot be read.
     pub fn from_dir(root: &Path) -> Result<Self> {
         let missing: Vec<&str> = ["pipelines", "schemas"]
             .into_iter()
@@ -62,7 +63,7 @@ impl DeclarationFiles {
         Ok(Self(Arc::new(files)))
     }
 
-    /// Returns the same files with some replaced or added, for trying a change.
+    /// Returns a copy with some files replaced or added, for trying out a change.
     pub fn with(&self, changes: &[(&str, &str)]) -> Self {
         let mut files = (*self.0).clone();
         files.extend(
@@ -84,7 +85,7 @@ impl DeclarationFiles {
             .collect()
     }
 
-    /// Writes all files below a folder, which is created.
+    /// Writes all files below a folder, creating the folder if necessary.
     pub fn write_to(&self, root: &Path) -> Result<()> {
         for (name, bytes) in &*self.0 {
             let path = root.join(name);
@@ -95,7 +96,7 @@ impl DeclarationFiles {
         Ok(())
     }
 
-    /// Returns the digest of all files with their paths.
+    /// Returns a digest over all files and their paths.
     pub fn digest(&self) -> Digest {
         let mut lines = String::new();
         for (path, bytes) in &*self.0 {
@@ -113,14 +114,14 @@ impl DeclarationFiles {
 /// An error in a declaration, with its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The file, below the folder of declarations: `pipelines/census/acs5.toml`.
+    /// Path of the file, relative to the declarations folder: `pipelines/census/acs5.toml`.
     pub file: String,
-    /// Line, counted from 1.
+    /// Line number, counted from 1.
     #[schemars(range(min = 1))]
     pub line: usize,
-    /// The key, as a dotted path.
+    /// The key as a dotted path.
     pub key: String,
-    /// The error as text.
+    /// Message that describes the error.
     pub message: String,
 }
 
@@ -134,14 +135,14 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// The table of a TOML file that a finding is about.
+/// The TOML table that a finding is about.
 #[derive(Debug, Clone, Copy)]
 pub enum TablePath<'a> {
-    /// The keys before the first table.
+    /// The top-level keys before the first table.
     Top,
-    /// `[name]`.
+    /// The table `[name]`.
     Table(&'a str),
-    /// The table with that index, from 0, among `[[name]]`.
+    /// The n-th `[[name]]` table, counted from 0.
     Nth(&'a str, usize),
 }
 
@@ -179,7 +180,7 @@ impl Finding {
             let start = of_table.find(|line| lines[*line].starts_with(&inner))?;
             Some(line_of(start + 1, key).unwrap_or(start))
         };
-        // A table that is written on one line.
+        // The table may be written inline, on one line.
         let line_of_table = || line_of(first, key.split_once('.')?.0);
         let line = line_of(first, key)
             .or_else(line_below)
@@ -193,13 +194,13 @@ impl Finding {
         }
     }
 
-    /// Builds a finding from a syntax or type error of the TOML parser.
+    /// Builds a finding from a syntax or type error reported by the TOML parser.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let line = error.span().map_or(0, |span| {
             text[..span.start.min(text.len())].matches('\n').count()
         });
-        // A key that is missing at the end is reported at the last line.
+        // If a key is missing at the end of the file, report the last line.
         let line = line.min(lines.len().saturating_sub(1));
         let table = lines
             .iter()

@@ -1,34 +1,34 @@
-//! Defines the failures of the program, as opposed to issues of data (see `issue`). All crates
-//! share one opaque error type: a kind that decides the exit code, a message, the contexts it
-//! passed through, and an optional hint.
+//! Defines program errors, as opposed to data issues (see `issue`). All crates share one opaque
+//! error type: a kind that decides the exit code, a message, the contexts that the error passed
+//! through, and an optional hint.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Kind of failure, coarse enough to decide what a scheduler does next.
+/// Kind of error, coarse enough for a scheduler to decide what to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// A declaration, contract, flag or setting is wrong: the operator must change it.
+    /// A declaration, contract, flag or setting is wrong. The operator must change it.
     Config,
-    /// A source could not be fetched, or the result is not what was declared.
+    /// A source could not be fetched, or the fetched file does not match the declaration.
     Fetch,
     /// A snapshot is not in the declared format.
     Format,
-    /// Data violate their contract or an expectation.
+    /// The data violate their contract or an expectation.
     Contract,
-    /// Reading or writing local files failed, or they are damaged.
+    /// Local files could not be read or written, or are damaged.
     Store,
-    /// Work of other processes is not done yet.
+    /// Other processes have not finished their work yet.
     Unfinished,
     /// Another run holds the lock or won the race for a channel.
     Busy,
 }
 
 impl ErrorKind {
-    /// Returns the exit code of a command that ends with such a failure.
+    /// Returns the exit code of a command that fails with this kind of error.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Format | Self::Contract => 20,
@@ -40,7 +40,7 @@ impl ErrorKind {
     }
 }
 
-/// A failure with its context. Messages are lower case, without a final full stop.
+/// An error with its context. Messages start in lower case and have no final full stop.
 #[derive(Clone)]
 pub struct Error {
     kind: ErrorKind,
@@ -49,11 +49,11 @@ pub struct Error {
     hint: Option<String>,
 }
 
-/// Result with the program's error type.
+/// A result with the program's error type.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Creates a failure of the given kind.
+    /// Creates an error of the given kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -83,20 +83,20 @@ impl Error {
         Self::new(ErrorKind::Store, message)
     }
 
-    /// Adds a context that the failure passed through (a dataset, a file, a member); the outermost
-    /// is printed first.
+    /// Adds a context that the error passed through (a dataset, a file, an archive member). The
+    /// outermost context is printed first.
     pub fn context(mut self, place: impl Into<String>) -> Self {
         self.context.push(place.into());
         self
     }
 
-    /// Adds a hint: what the reader can do about it.
+    /// Adds a hint that tells the reader what to do about the error.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Returns the kind of failure.
+    /// Returns the kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -148,9 +148,10 @@ impl<T> ResultExt<T> for Result<T> {
     }
 }
 
-/// Converts an I/O result and names the path.
+/// Converts an I/O result and adds the path to the error.
 pub trait IoExt<T> {
-    /// Adds action and path. `action` is a phrase such as "read" or "create folder".
+    /// Adds the action and the path to the error. `action` is a phrase such as "read" or "create
+    /// folder".
     fn at(self, action: &str, path: &std::path::Path) -> Result<T>;
 }
 
@@ -163,10 +164,10 @@ impl<T> IoExt<T> for std::io::Result<T> {
     }
 }
 
-/// "Too many open files", of the process and of the system.
+/// "Too many open files": the process limit and the system limit.
 const NO_FILES_LEFT: [i32; 2] = [24, 23];
 
-/// Returns an error if a foreign error is caused by the limit of open files and connections.
+/// Returns an error if a foreign error was caused by the limit on open files and connections.
 pub fn file_limit_error(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let refused = |cause: &&std::io::Error| {

@@ -1,6 +1,6 @@
 //! Parses the files of `pipelines/` and `schemas/` into checked declarations and contracts, and
 //! defines the types that all other crates share: ids, errors, issues, provenance, normalised
-//! names. Reads no snapshot and no release, and has no code for single agencies.
+//! names. This crate reads no snapshots or releases, and contains no agency-specific code.
 
 pub mod canonical;
 pub mod contract;

@@ -1,9 +1,9 @@
-//! Escapes untrusted text so that a terminal displays it and does not interpret it.
+//! Escapes untrusted text so that a terminal displays the text instead of interpreting it.
 
 use std::borrow::Cow;
 
-/// Returns whether a terminal would interpret a character, or display others elsewhere or not at
-/// all because of it: control characters and Unicode format characters.
+/// Returns whether a terminal would interpret a character, or would move or hide other characters
+/// because of it. This applies to control characters and Unicode format characters.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -22,8 +22,8 @@ pub fn is_unprintable(character: char) -> bool {
         )
 }
 
-/// Escapes the characters of a text that a terminal would interpret, including line breaks and
-/// tabs: `\n`, `\u{1b}`.
+/// Escapes the characters that a terminal would interpret, including line breaks and tabs: `\n`,
+/// `\u{1b}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);

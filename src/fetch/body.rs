@@ -1,5 +1,5 @@
-//! Writes the body of a response into a partial download. Decompresses it if the server compressed
-//! it against the request.
+//! Writes a response body into a partial download. Decompresses the body if the server compressed
+//! it although the request did not allow that.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use super::{FetchProgress, check};
 use pubdata_core::error::Error;
 use pubdata_store::Partial;
 
-/// Bytes decompressed between two checks of the size.
+/// Number of bytes to decompress between two size checks.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Compression of a body.
+/// Compression of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
     Gzip,
@@ -29,7 +29,7 @@ impl Coding {
     /// Parses `Content-Encoding`; `None` if the body is the file itself.
     ///
     /// # Errors
-    /// The text, when it names an unknown coding or more than one.
+    /// The header text, when it names an unknown coding or more than one coding.
     pub(super) fn parse(header: &str) -> Result<Option<Self>, &str> {
         let mut codings = header
             .split(',')
@@ -58,7 +58,7 @@ impl Coding {
     }
 }
 
-/// Writes an uncompressed body, at most `max_bytes` of the file.
+/// Writes an uncompressed body, up to a file size of `max_bytes`.
 pub(super) async fn take(
     mut response: Response,
     max_bytes: u64,
@@ -98,7 +98,7 @@ pub(super) async fn take(
 }
 
 /// Decompresses and writes a body. A broken transfer cannot be resumed, so the next attempt starts
-/// again.
+/// from the beginning.
 pub(super) async fn take_packed(
     mut response: Response,
     coding: Coding,
@@ -146,7 +146,7 @@ async fn unpack(
     }
 }
 
-/// Discards the bytes so far, so that the next attempt starts again.
+/// Discards the bytes received so far, so that the next attempt starts from the beginning.
 pub(super) fn restarted(partial: &mut Partial, reason: &str) -> Failure {
     match partial.restart() {
         Ok(()) => Failure::again(Error::fetch(reason.to_owned())),
@@ -181,8 +181,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// Decompresses `deflate` to the end marker of the stream: `flate2`'s writers accept a truncated
-/// one.
+/// Decompresses `deflate` up to the end marker of the stream. The writers in `flate2` would accept
+/// a truncated stream.
 struct Inflating<'a> {
     stream: Decompress,
     buffer: Vec<u8>,
@@ -238,7 +238,7 @@ impl<'a> Inflating<'a> {
 }
 
 enum Unpacking<'a> {
-    /// No byte has come yet; the first distinguishes the two forms of `deflate`.
+    /// No byte has arrived yet. The first byte distinguishes the two formats of `deflate`.
     Waiting(Coding, Sink<'a>),
     Gzip(MultiGzDecoder<Sink<'a>>),
     Deflate(Inflating<'a>),
@@ -252,8 +252,8 @@ impl<'a> Unpacking<'a> {
             (Self::Waiting(Coding::Brotli, sink), Some(_)) => {
                 Self::Brotli(Box::new(DecompressorWriter::new(sink, BUFFER_BYTES)))
             }
-            // RFC 9110 specifies the zlib form, whose first byte has 8 in its low half; some
-            // servers send the raw one.
+            // RFC 9110 specifies the zlib format, whose first byte has 8 in its low half. Some
+            // servers send the raw format instead.
             (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => {
                 Self::Deflate(Inflating::new(Decompress::new(true), sink))
             }
@@ -308,13 +308,13 @@ impl<'a> Unpacking<'a> {
     }
 }
 
-/// Functions for `fuzz/` that are not part of the library.
+/// Functions for `fuzz/` that are not part of the library's API.
 #[cfg(fuzzing)]
 pub mod fuzzing {
     use super::{Coding, Sink, Unpacking};
     use pubdata_store::Partial;
 
-    /// Decompresses pieces of a body into the download; returns whether they were complete.
+    /// Decompresses pieces of a body into the download, and returns whether the body was complete.
     pub fn unpack(
         content_encoding: &str,
         pieces: &[&[u8]],

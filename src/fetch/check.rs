@@ -1,5 +1,5 @@
-//! Checks that received bytes are the requested file, and not a web page, an error report, a
-//! truncated archive, or a file of the wrong size. Does not read the members of an archive.
+//! Checks that the received bytes are the requested file, and not a web page, an error report, a
+//! truncated archive, or a file of the wrong size. Does not read archive members.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::Request;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Bytes at the beginning that distinguish a web page from a file.
+/// Number of bytes at the start of a file that are examined to detect a web page.
 const HEAD_BYTES: u64 = 4096;
 
-/// An archive's end record is its last 22 bytes and a comment of at most 65,535.
+/// The end record of an archive is 22 bytes long, followed by a comment of at most 65,535 bytes.
 const TAIL_BYTES: u64 = 65_535 + 22;
 
-/// Hint for bytes that are not the file.
+/// Hint for bytes that are not the requested file.
 pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
 
 /// Hint for a manual import that is not the publisher's file.
@@ -52,10 +52,10 @@ pub(super) fn content_type(content_type: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a complete file matches the request. Does not read an archive's members.
+/// Checks that a complete file matches the request. Does not read archive members.
 ///
 /// # Errors
-/// `Fetch`, naming what the bytes are and what was expected.
+/// `Fetch`, stating what the bytes are and what was expected.
 pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()> {
     kind(path, request)?;
     match std::fs::metadata(path).at("read", path)?.len() {
@@ -75,7 +75,7 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
 /// `Store`, when the local file cannot be read.
 pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
     if request.is_archive || request.is_json {
-        // Without these ends they were already rejected.
+        // An archive or JSON document without such an end has already been rejected.
         return Ok(true);
     }
     let mut file = File::open(path).at("open", path)?;
@@ -89,11 +89,11 @@ pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
         || tail.trim_ascii_end().ends_with(b"</html>"))
 }
 
-/// Checks a manual import like a download. Samples are rejected, because an import is valid for
-/// every run.
+/// Checks a manual import like a download. Samples are rejected because an import applies to every
+/// run.
 ///
 /// # Errors
-/// As for [`file`], with a hint for the operator.
+/// Same as for [`file`], with a hint for the operator.
 pub(super) fn manual_import(path: &Path, request: &Request, url: &str) -> Result<()> {
     kind(path, request).map_err(|error| error.hint(MANUAL_IMPORT_HINT))?;
     match std::fs::metadata(path).at("read", path)?.len() {
@@ -157,7 +157,7 @@ fn kind(path: &Path, request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Largest document that is read as a service's error report.
+/// Size of the largest document that is read as a service's error report.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
 
 /// A service's error report in place of the file.
@@ -167,8 +167,8 @@ pub(super) struct ReportedError {
     pub(super) is_passing: bool,
 }
 
-/// Parses a service's error report that came with status 200, as ArcGIS (`{"error": {"code": 400,
-/// "message": …}}`) and CKAN (`{"success": false, "error": {…}}`) send.
+/// Parses an error report that a service sent with status 200, as ArcGIS (`{"error": {"code": 400,
+/// "message": …}}`) and CKAN (`{"success": false, "error": {…}}`) do.
 ///
 /// # Errors
 /// `Store`, when the local file cannot be read.
@@ -251,8 +251,8 @@ fn start_of_text(bytes: &[u8]) -> &[u8] {
         .trim_ascii_start()
 }
 
-/// Returns whether bytes begin as a web page, after byte order mark, white space, XML declaration
-/// and comments.
+/// Returns whether the bytes start like a web page, ignoring a byte order mark, white space, an XML
+/// declaration and comments.
 pub fn is_html(head: &[u8]) -> bool {
     let mut rest = start_of_text(head);
     for (opening, closing) in [
@@ -272,7 +272,8 @@ pub fn is_html(head: &[u8]) -> bool {
     })
 }
 
-/// Returns whether the tail of an archive holds an end record whose directory lies before it.
+/// Returns whether the tail of an archive contains an end record whose directory precedes the
+/// record.
 fn has_end_record(tail: &[u8], size_bytes: u64) -> bool {
     memchr::memmem::rfind_iter(tail, b"PK\x05\x06").any(|at| {
         let Some(record) = tail.get(at..at + 22) else {
@@ -289,7 +290,7 @@ fn has_end_record(tail: &[u8], size_bytes: u64) -> bool {
         let position = size_bytes - (tail.len() - at) as u64;
         let comment = usize::from(u16::from_le_bytes([record[20], record[21]]));
         let (directory_bytes, directory_at) = (number(12), number(16));
-        // Archives above 4 GiB have these numbers in another record.
+        // Archives larger than 4 GiB store these numbers in another record.
         let is_64_bit =
             directory_at == u64::from(u32::MAX) || directory_bytes == u64::from(u32::MAX);
         at + 22 + comment <= tail.len() && (is_64_bit || directory_at + directory_bytes <= position)

@@ -14,15 +14,15 @@ use super::FetchSettings;
 use super::redirect::is_private;
 use pubdata_core::error::{Error, Result};
 
-/// Hosts that bypass the proxy, in addition to those of the settings.
+/// Hosts that bypass the proxy, in addition to the hosts in the settings.
 const NEVER_PROXIED: &str = "localhost,127.0.0.0/8,::1";
 
 /// The proxy between this machine and the publishers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProxySettings {
-    /// Address of the proxy for `https://`; `None` for direct connections.
+    /// URL of the proxy for `https://` requests; `None` for direct connections.
     pub https: Option<String>,
-    /// Hosts, domains and networks that are connected directly, separated by commas.
+    /// Hosts, domains and networks to connect to directly, separated by commas.
     pub except: Option<String>,
 }
 
@@ -42,21 +42,21 @@ impl ProxySettings {
     }
 }
 
-/// Origin of an address: the operator or a server.
+/// The party that supplied a URL: the operator or a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedBy {
-    /// From the declaration or the command line: may lead anywhere.
+    /// The URL comes from the declaration or the command line and may lead anywhere.
     Person,
-    /// From a server's response: must be a public address.
+    /// The URL comes from a server's response and must have a public address.
     Server,
 }
 
-/// Error for a server-supplied name that resolved to an address that is not public.
+/// Error for a server-supplied host name that resolved to a non-public address.
 #[derive(Debug, ThisError)]
 #[error("`{0}` is the name of this machine or of one in a private network")]
 pub(super) struct PrivateName(String);
 
-/// The clients, each created when it is first needed.
+/// The HTTP clients, each created on first use.
 pub(super) struct Clients {
     settings: FetchSettings,
     user_agent: String,
@@ -71,7 +71,7 @@ impl Clients {
     /// Validates the settings without creating a client.
     ///
     /// # Errors
-    /// `Config`, when the contact cannot be sent, the proxy's address is invalid, or the
+    /// `Config`, when the contact cannot be sent, the proxy URL is invalid, or the certificate
     /// authorities cannot be read.
     pub(super) fn new(settings: FetchSettings) -> Result<Self> {
         let user_agent = user_agent(settings.contact.as_deref())?;
@@ -96,7 +96,7 @@ impl Clients {
         })
     }
 
-    /// Returns the client for an address.
+    /// Returns the client for a URL.
     pub(super) fn get(&self, url: &Url, named_by: NamedBy) -> Result<&Client> {
         let is_plain = url.scheme() == "http";
         let cell = match named_by {
@@ -127,7 +127,7 @@ impl Clients {
             None => builder,
         };
         builder = if is_plain {
-            // This machine or a mirror near it: the system needs no certificate authorities.
+            // For this machine or a nearby mirror, the system needs no certificate authorities.
             builder.tls_certs_only([])
         } else {
             builder.tls_certs_merge(self.authorities.iter().cloned())
@@ -142,8 +142,8 @@ impl Clients {
     }
 }
 
-/// Returns the user agent in a form that the publishers' gateways accept. The SEC's rejects agents
-/// with parentheses or web addresses (seen 2026-09).
+/// Returns the user agent in a format that the publishers' gateways accept. The SEC's gateway
+/// rejects user agents that contain parentheses or URLs (seen 2026-09).
 fn user_agent(contact: Option<&str>) -> Result<String> {
     let Some(contact) = contact else {
         return Ok(format!("pubdata/{}", env!("CARGO_PKG_VERSION")));
@@ -175,9 +175,9 @@ fn authorities(path: &Path) -> Result<Vec<Certificate>> {
     Ok(found)
 }
 
-/// Parses the proxy, and returns it with its host.
+/// Parses the proxy URL, and returns the proxy with its host.
 fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
-    // The address may contain a password, so errors do not repeat it.
+    // The URL may contain a password, so errors do not repeat it.
     let refuse = || {
         Error::config("the proxy of HTTPS_PROXY is not an address")
             .hint("write http://example.org:3128")
@@ -203,7 +203,7 @@ fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
 struct Names {
     known: BTreeMap<String, SocketAddr>,
     named_by: NamedBy,
-    /// May be anywhere, because the operator named it.
+    /// Host of the proxy. It may have any address, because the operator named it.
     proxy_host: Option<String>,
 }
 
@@ -240,7 +240,7 @@ pub(super) fn is_private_name(error: &reqwest::Error) -> bool {
     false
 }
 
-/// Returns an error and its causes, without the URL, which may contain a secret.
+/// Returns the text of an error and its causes, without the URL, which may contain a secret.
 pub(super) fn causes(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
@@ -256,7 +256,7 @@ pub(super) fn causes(error: reqwest::Error) -> String {
 mod tests {
     use super::*;
 
-    /// The first case is a name in a publisher's domain that leads to this machine.
+    /// The first case is a host name in a publisher's domain that resolves to this machine.
     #[tokio::test]
     async fn name_given_by_a_server_must_resolve_to_a_public_address() {
         let find = |named_by, proxy_host: Option<&str>| {

@@ -1,4 +1,4 @@
-//! Abstracts the time for fetching, so that tests set the clock and do not wait.
+//! Abstracts the clock used for fetching, so that tests can set the time and need not wait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Clock for fetching; a test's clock does not wait.
+/// Clock used for fetching. Test clocks do not wait.
 pub trait Clock: Send + Sync {
-    /// Returns the date and time.
+    /// Returns the current date and time.
     fn now(&self) -> Timestamp;
 
-    /// Returns a monotonic time.
+    /// Returns the current monotonic time.
     fn instant(&self) -> Instant;
 
-    /// Waits.
+    /// Waits for the given duration.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 

@@ -1,6 +1,6 @@
-//! Fetches one file into the snapshot store: from its publisher, a mirror, a path, the program
-//! itself, or a manual import. Only a complete file of the declared kind becomes a snapshot, and
-//! stored snapshots stay as they are.
+//! Fetches one file into the snapshot store: from the publisher, a mirror, a path, the program
+//! itself, or a manual import. Only a complete file of the declared kind becomes a snapshot. Stored
+//! snapshots are never changed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,16 +28,16 @@ use pubdata_store::{
     open_file,
 };
 
-/// A file younger than this may change again without a change of its date.
+/// A file younger than this may change again without a change to its modification time.
 const YOUNG: Duration = Duration::from_secs(2);
 
-/// Origin of manual imports.
+/// Origin recorded for manual imports.
 const BY_HAND: &str = "by hand";
 
-/// Bytes of a file on a mirror that are copied between two reports of progress.
+/// Number of bytes to copy from a mirror between two progress reports.
 const PIECE: u64 = 16 << 20;
 
-/// Time from the stated change of a file until a fetch certainly includes it.
+/// Time after a stated change until a fetch is certain to include that change.
 const SETTLED_SECONDS: i64 = 24 * 3600;
 
 /// Fetches files into the snapshot store.
@@ -49,7 +49,7 @@ pub struct Fetcher {
     pub(super) sftp: Sftp,
 }
 
-/// Origin of a complete file and its metadata there.
+/// Origin of a complete file, and the file's metadata at that origin.
 struct Arrival {
     origin: String,
     etag: Option<String>,
@@ -61,7 +61,7 @@ struct Arrival {
 }
 
 impl Fetcher {
-    /// Sets up fetching without sending a request.
+    /// Creates a fetcher without sending a request.
     ///
     /// # Errors
     /// `Config`, when a mirror is neither a folder nor a URL or the contact cannot be sent.
@@ -87,17 +87,17 @@ impl Fetcher {
         &self.snapshots
     }
 
-    /// Returns whether a mirror declares that it holds samples. A mirror given by URL is known
-    /// after a successful fetch or [`Fetcher::prepare`].
+    /// Returns whether a mirror declares that it holds samples. For a mirror given by URL, this is
+    /// known only after a successful fetch or after [`Fetcher::prepare`].
     pub fn is_sample(&self) -> bool {
         self.mirrors.iter().any(Mirror::is_sample)
     }
 
-    /// Requests the names of mirrors given by URL, and whether they hold samples. Fetching does
-    /// this automatically.
+    /// Asks mirrors given by URL for their names and whether they hold samples. Fetching does this
+    /// automatically.
     ///
     /// # Errors
-    /// `Fetch`, when a mirror does not answer; `Config`, when its description is invalid.
+    /// `Fetch`, when a mirror does not respond; `Config`, when its description is invalid.
     pub async fn prepare(&self) -> Result<()> {
         for mirror in &self.mirrors {
             let MirrorLocation::Url(base) = &mirror.location else {
@@ -113,11 +113,12 @@ impl Fetcher {
     }
 
     /// Fetches one file. Only a complete file of the declared kind becomes a snapshot; stored
-    /// snapshots stay as they are in any case.
+    /// snapshots are never changed.
     ///
     /// # Errors
-    /// `Fetch`, when no usable file came; `Config`, when the URL is not supported; `Store`, when
-    /// local files fail; `Busy`, when another process is fetching the same file.
+    /// `Fetch`, when no usable file was received; `Config`, when the URL is not supported; `Store`,
+    /// when local files cannot be read or written; `Busy`, when another process is fetching the
+    /// same file.
     pub async fn fetch(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
         // Boxed, so that the state of a transfer is not part of every future that awaits it.
         let outcome = Box::pin(self.fetch_file(request, progress)).await;
@@ -184,7 +185,7 @@ impl Fetcher {
                 MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
-                    // A mirror is not the publisher, so it gets no secret.
+                    // A mirror is not the publisher, so no secret is sent to a mirror.
                     let address = Address {
                         url: to_send,
                         secrets: &url,
@@ -202,7 +203,7 @@ impl Fetcher {
         Ok(Outcome::Absent)
     }
 
-    /// Returns the header with a source's secret, if one is configured.
+    /// Returns the header that carries a source's secret, if a secret is configured.
     pub(super) fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
         let Some(token) = &request.app_token else {
             return Ok(None);
@@ -241,8 +242,8 @@ impl Fetcher {
             return self.reuse(request, known);
         }
         let mut partial = self.partial(request, url).await?;
-        // A reused file is fetched to verify the document's statement, so the request has no other
-        // conditions.
+        // A file that was reused is fetched to verify the document's statement, so the request
+        // sends no conditions.
         let conditions = known
             .as_ref()
             .filter(|known| known.stated.is_none_or(|stated| stated.reused_runs == 0));
@@ -316,7 +317,7 @@ impl Fetcher {
                 Ok(Outcome::Absent)
             }
             Err(error) => {
-                // Bytes from before a broken transfer stay for the next run.
+                // Bytes received before a broken transfer are kept for the next run.
                 if partial.is_empty() {
                     partial.discard()?;
                 }
@@ -325,8 +326,8 @@ impl Fetcher {
         }
     }
 
-    /// Checks whether a service's response is the file: some report errors with status 200, which
-    /// can be transient.
+    /// Checks whether a service's response is the file. Some services report errors with status
+    /// 200, and such errors can be transient.
     fn check_answer(
         &self,
         partial: &Partial,
@@ -357,7 +358,7 @@ impl Fetcher {
         let unreadable = |error: std::io::Error| {
             Error::fetch(format!("cannot read {}: {error}", path.display()))
         };
-        // Checked before opening: opening a pipe would wait for a writer.
+        // Check before opening, because opening a pipe would wait for a writer.
         let before = match tokio::fs::metadata(&path).await {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
                 return Ok(Outcome::Absent);
@@ -398,7 +399,7 @@ impl Fetcher {
         let mut file = open_file(&path).map_err(unreadable)?;
         loop {
             let total = before.len();
-            // Off the runtime's thread, so that files are copied and hashed in parallel.
+            // This runs outside the async threads, so that files are copied and hashed in parallel.
             let copied;
             (copied, file, partial) = run_blocking(move || copy_piece(file, partial, total))
                 .await
@@ -467,12 +468,12 @@ impl Fetcher {
         .await
     }
 
-    /// Imports a file that the operator downloaded, as if it had come from the request's URL. Equal
-    /// bytes change only the date.
+    /// Imports a file that the operator downloaded, as if the file had come from the request's URL.
+    /// If the bytes are already known, only the date changes.
     ///
     /// # Errors
-    /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind;
-    /// `Store`, when local files fail.
+    /// `Config`, when the file cannot be read; `Fetch`, when the file is not of the declared kind;
+    /// `Store`, when local files cannot be read or written.
     pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
         let unreadable = |error: std::io::Error| {
             Error::config(format!("cannot read {}: {error}", path.display()))
@@ -515,8 +516,8 @@ impl Fetcher {
                 .filter(|date| **date != known.snapshot.source_date)
             {
                 known.snapshot.source_date.clone_from(date);
-                // An operator who gives a different date than the publisher's server is responsible
-                // for it.
+                // If the operator gives a date that differs from the publisher's server, the
+                // operator is responsible for that date.
                 known.snapshot.obtained = Obtained::Manual;
                 known.snapshot.mirror = None;
                 known = KnownUrl {
@@ -544,7 +545,8 @@ impl Fetcher {
             .context(|| path.display().to_string())
     }
 
-    /// Makes an imported file current again for its URL, after an older one was fetched from there.
+    /// Makes an imported file current again for its URL, after an older file was fetched from that
+    /// URL.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
         let known = KnownUrl {
             snapshot: snapshot.clone(),
@@ -557,7 +559,7 @@ impl Fetcher {
         self.snapshots.remember(&known)
     }
 
-    /// Checks a complete file and makes it the URL's snapshot; rejected bytes are deleted.
+    /// Checks a complete file and makes it the URL's snapshot. Deletes rejected bytes.
     async fn finish(
         &self,
         request: &Request,
@@ -584,8 +586,8 @@ impl Fetcher {
                 .clone()
                 .unwrap_or_else(|| utc_date(published.unwrap_or(now))),
             etag: arrival.etag.filter(|etag| etag.len() <= MAX_HEADER_BYTES),
-            // A future date is no condition either: a server that compares dates would report every
-            // later file as unchanged.
+            // A future date must not be used as a condition either, because a server that compares
+            // dates would report every later file as unchanged.
             last_modified: arrival
                 .last_modified
                 .filter(|date| in_the_future.is_none() && date.len() <= MAX_HEADER_BYTES),
@@ -611,7 +613,8 @@ impl Fetcher {
             .as_ref()
             .filter(|previous| previous.future_date.is_none() || published.is_none())
         {
-            // The same bytes under a new date keep the first date, unless that date was ignored.
+            // If the same bytes arrive with a new date, they keep the first date unless that date
+            // was ignored.
             snapshot
                 .fetched_at
                 .clone_from(&previous.snapshot.fetched_at);
@@ -657,7 +660,7 @@ impl Fetcher {
         })
     }
 
-    /// Returns the known snapshot with its current label in the declaration.
+    /// Returns the known snapshot with the current label from the declaration.
     fn unchanged(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
         let mut known = known.clone();
         let stated = known_change(
@@ -678,8 +681,8 @@ impl Fetcher {
     }
 
     /// Returns whether the known file can be reused without a request. The publisher's document
-    /// must state the instant of the last fetch, nothing may contradict it, and no verification may
-    /// be due.
+    /// must state the same time of change as at the last fetch, nothing may contradict the
+    /// document, and no verification may be due.
     fn is_reusable(&self, request: &Request, known: &KnownUrl) -> bool {
         let (Some(stated), Some(before)) = (request.stated, known.stated) else {
             return false;
@@ -719,9 +722,9 @@ impl Fetcher {
         Some(known)
     }
 
-    /// Returns the state of a URL if it comes from the current origin. If an ignored future date
-    /// has been reached, as after a run with a wrong clock, the file is requested as if it were
-    /// unknown.
+    /// Returns the state of a URL if the state comes from the current origin. Once an ignored
+    /// future date has passed, for example after a run with a wrong clock, the file is requested as
+    /// if it were unknown.
     fn known_at(&self, origin: &str, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
         let today: Option<Date> = utc_date(self.settings.clock.now()).parse().ok();
         let has_come = |date: &String| {
@@ -764,7 +767,7 @@ impl Fetcher {
     }
 }
 
-/// Returns whether the publisher's document states the same instant as at the last fetch.
+/// Returns whether the publisher's document states the same time of change as at the last fetch.
 fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
     known.stated.is_some_and(|before| {
         request
@@ -774,13 +777,13 @@ fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
 }
 
 /// Returns whether the file was fetched long enough after the stated change to include it. A portal
-/// may serve an older export for some hours.
+/// may serve an older export for several hours.
 fn includes_stated_change(known: KnownChange) -> bool {
     known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS
 }
 
-/// Returns what to store of the document's statement after a fetch. A contradiction stays known
-/// until the instant changes, also over runs without a document.
+/// Returns what to store about the document's statement after a fetch. A contradiction is
+/// remembered until the stated time changes, even across runs without a document.
 fn known_change(
     request: &Request,
     now: Timestamp,
@@ -810,8 +813,8 @@ fn known_change(
     }))
 }
 
-/// Copies the next piece of a file and returns its length, 0 at the end. Does not copy beyond
-/// `total` if the file has grown.
+/// Copies the next piece of a file and returns its length, or 0 at the end of the file. Does not
+/// copy beyond `total`, even if the file has grown.
 fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
     let left = total - partial.len();
     let copied = if left == 0 {
@@ -822,7 +825,7 @@ fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File
     Ok((copied, file, partial))
 }
 
-/// Rejects unencrypted URLs except to this machine.
+/// Rejects unencrypted URLs, except URLs of this machine.
 pub(super) fn check_scheme(url: &str) -> Result<()> {
     let parsed = Url::parse(url).map_err(|error| Error::config(format!("URL {url}: {error}")))?;
     match parsed.scheme() {
@@ -858,13 +861,13 @@ fn stamp_of(metadata: &std::fs::Metadata) -> FileStamp {
     }
 }
 
-/// Returns whether a file is old enough that its next change will change its stamp.
+/// Returns whether a file is old enough that its next change is certain to change its stamp.
 fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
     let newest = i128::from(stamp.modified_ns.max(stamp.changed_ns));
     newest + (YOUNG.as_nanos() as i128) < now.as_nanosecond()
 }
 
-/// Runs long file work off the network threads, with the caller's log subscriber.
+/// Runs long file operations outside the network threads, with the caller's log subscriber.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {

@@ -1,5 +1,5 @@
-//! Requests a part of a file to see what a publisher has, without storing it. Every response of a
-//! publisher, including a refusal, is a result and not an error.
+//! Requests a part of a file to see what a publisher has, without storing the bytes. Every
+//! publisher response, including a refusal, is a result and not an error.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -27,17 +27,17 @@ impl Fetcher {
         !self.mirrors.is_empty()
     }
 
-    /// Returns a message that a file or page does not exist on the mirrors, or without mirrors on
-    /// the publisher's server.
+    /// Returns a message saying that a file or page does not exist on the mirrors, or on the
+    /// publisher's server if no mirrors are set.
     pub fn absence(&self, url: &str, what: &str) -> String {
         mirror::absence(&self.settings.mirrors, url, what)
     }
 
-    /// Requests a part of a file within the rate limits. Closes the connection when a server sends
-    /// more than the part.
+    /// Requests a part of a file within the rate limits. Closes the connection if the server sends
+    /// more than the requested part.
     ///
     /// # Errors
-    /// `Config`, when the URL is not supported; `Fetch`, when a mirror does not answer. A
+    /// `Config`, when the URL is not supported; `Fetch`, when a mirror does not respond. A
     /// publisher's response is never an error.
     pub async fn head(&self, request: &Request, piece: Piece) -> Result<Head> {
         let mut head = self.ask_for_piece(request, piece).await?;
@@ -127,7 +127,7 @@ impl Fetcher {
                 Ok(head) => return head,
                 Err((status, failure)) => (status, failure),
             };
-            // The only hint for a transient failure is to try again.
+            // For a transient failure, the only useful hint is to try again.
             let is_lasting = matches!(failure.1, Failure::Final(_));
             if let Err(error) = retries.after(failure.1, &url.recorded).await {
                 let hint = error.hint_text().filter(|_| is_lasting).map(str::to_owned);
@@ -182,7 +182,7 @@ impl Fetcher {
 }
 
 impl super::http::Http {
-    /// Sends one request. A failure comes with the status, if the server sent one.
+    /// Sends one request. A failure includes the status, if the server sent one.
     async fn piece(
         &self,
         address: &Address<'_>,
@@ -263,8 +263,8 @@ impl super::http::Http {
         let dated = text_of(headers, LAST_MODIFIED)
             .and_then(|date| http_date(&date))
             .map(utc_date);
-        // A server that sends the whole file is read no further than the first bytes, which cannot
-        // contain a part that begins elsewhere.
+        // If a server sends the entire file, only the first bytes are read. They cannot contain a
+        // part that starts elsewhere.
         let requested = usize::try_from(piece.length()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let mut is_ended = false;
@@ -300,7 +300,7 @@ impl super::http::Http {
     }
 }
 
-/// Parses first byte and file size of `bytes 5-9/10`.
+/// Parses the first byte and the file size from a value such as `bytes 5-9/10`.
 pub(super) fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     Some((bounds.split_once('-')?.0.parse().ok()?, total.parse().ok()))
@@ -309,7 +309,7 @@ pub(super) fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
 fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
     let unreadable =
         |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
-    // Checked before opening: opening a pipe would wait for a writer.
+    // Check before opening, because opening a pipe would wait for a writer.
     let metadata = match std::fs::metadata(path) {
         Err(error)
             if matches!(

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Clock, FetchSettings, MAX_REQUESTS_PER_SECOND};
 
-/// Limits of transfers and requests per second for each host.
+/// Limits on transfers and requests per second for each host.
 pub(super) struct HostLimiter {
     hosts: Mutex<HashMap<String, Arc<Host>>>,
     requests_per_second: f64,
@@ -20,7 +20,7 @@ pub(super) struct HostLimiter {
 
 struct Host {
     transfers: Arc<Semaphore>,
-    /// Interval between two requests; `None` without a limit.
+    /// Interval between two requests; `None` if the rate is not limited.
     interval: Option<Duration>,
     next_request: Mutex<Option<Instant>>,
 }
@@ -36,7 +36,7 @@ impl HostLimiter {
         }
     }
 
-    /// Waits for a free transfer slot of the host, which is held until the transfer ends.
+    /// Waits for a free transfer slot for the host. The slot is held until the transfer ends.
     pub(super) async fn transfer(&self, host: &str) -> OwnedSemaphorePermit {
         let transfers = Arc::clone(&self.host(host).transfers);
         transfers
@@ -45,7 +45,7 @@ impl HostLimiter {
             .expect("the semaphore is never closed")
     }
 
-    /// Waits for the host's next request time.
+    /// Waits until the next request may be sent to the host.
     pub(super) async fn request(&self, host: &str) {
         let host = self.host(host);
         let Some(interval) = host.interval else {
@@ -86,7 +86,7 @@ impl HostLimiter {
     }
 }
 
-/// Returns whether a host name means this machine.
+/// Returns whether a host name refers to this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

@@ -33,13 +33,13 @@ pub(super) struct Target<'a> {
     pub(super) address: Address<'a>,
     pub(super) max_bytes: u64,
     pub(super) is_page: bool,
-    /// The known state of the same origin.
+    /// The known state of the file at the same origin.
     pub(super) known: Option<&'a KnownUrl>,
 }
 
 /// Result of an attempt.
 pub(super) enum Answer<'a> {
-    /// The whole file is in the partial download.
+    /// The partial download contains the entire file.
     Whole,
     NotModified(&'a KnownUrl),
     Absent,
@@ -49,15 +49,15 @@ impl Http {
     /// Creates the downloader without sending a request.
     ///
     /// # Errors
-    /// As for [`HttpClient::new`].
+    /// Same as for [`HttpClient::new`].
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
         Ok(Self {
             client: HttpClient::new(settings)?,
         })
     }
 
-    /// Sends one request and writes the response; bytes from before a broken connection stay in the
-    /// partial download.
+    /// Sends one request and writes the response. Bytes received before a broken connection stay in
+    /// the partial download.
     pub(super) async fn attempt<'a>(
         &self,
         target: &Target<'a>,
@@ -76,8 +76,8 @@ impl Http {
             .filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
         let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
         let begins_at = partial.len();
-        // Conditions are valid only at the origin that supplied them and are not sent to redirects
-        // on the way there.
+        // Conditions are valid only at the origin that supplied them, and are not sent to the
+        // redirects that lead there.
         let headers = |way: &[String]| {
             let mut headers = HeaderMap::new();
             if let Some((_, validator)) = resumed
@@ -165,7 +165,7 @@ impl Http {
         Ok(Answer::Whole)
     }
 
-    /// Reads a small text, such as a mirror's description of itself.
+    /// Reads a small text file, such as the description of a mirror.
     pub(super) async fn small_text(
         &self,
         address: &Address<'_>,
@@ -319,14 +319,14 @@ impl Http {
 enum Judgement<'a> {
     Absent,
     NotModified(&'a KnownUrl),
-    /// The body is the whole file, compressed or not.
+    /// The body is the entire file, compressed or not.
     Beginning(Option<Coding>),
-    /// The body is the missing rest of the partial download.
+    /// The body is the missing remainder of the partial download.
     Rest,
 }
 
-/// Returns whether a body ends only with the connection. The client itself checks the last chunk
-/// and the last frame of HTTP/2.
+/// Returns whether only the end of the connection marks the end of the body. The client itself
+/// checks the last chunk and the last HTTP/2 frame.
 fn ends_with_the_connection(response: &Response) -> bool {
     let is_chunked = text_of(response.headers(), TRANSFER_ENCODING)
         .is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));

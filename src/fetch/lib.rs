@@ -1,6 +1,7 @@
 //! Turns a publisher's URL into a snapshot: conditional, resumable, rate-limited downloads from
 //! `https://`, `sftp://`, a mirror or a `file://` path, checked before they are accepted. No other
-//! crate uses the network clients. Does not read archives and has no code for single agencies.
+//! crate uses the network clients. This crate does not read archives and contains no
+//! agency-specific code.
 
 mod body;
 mod check;
@@ -58,52 +59,53 @@ pub struct Request {
     pub source_id: String,
     /// The values of the URL template's variables.
     pub keys: BTreeMap<String, String>,
-    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May contain
+    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` only for this machine. May contain
     /// `{env:NAME}` as the value of a query parameter.
     pub url: String,
     /// The publisher's own label for the bytes.
     pub source_version: String,
-    /// The publisher's own date, as bundled files and portals' catalogues have one. Without it, the
-    /// date sent with the bytes or the day of the first fetch.
+    /// The publisher's own date, as stated for bundled files and in portal catalogues. If absent,
+    /// the date sent with the bytes or the day of the first fetch is used.
     pub source_date: Option<String>,
     pub is_archive: bool,
     pub is_json: bool,
-    /// True if a web page is expected; otherwise a web page is rejected.
+    /// True if a web page is expected. If false, a web page is rejected.
     pub is_page: bool,
-    /// Minimum size of the file, not applied to mirrors of samples.
+    /// Minimum size of the file. Does not apply to sample mirrors.
     pub min_bytes: u64,
-    /// Maximum size of the file, checked while it is being read.
+    /// Maximum size of the file, checked while the file is being read.
     pub max_bytes: u64,
     /// The bytes of a `bundled:` URL.
     pub bundled: Option<Vec<u8>>,
-    /// Hosts that the publisher's server may redirect to, besides those of its own domain: `host`
-    /// or `*.host`.
+    /// Hosts that the publisher's server may redirect to, besides those of its own domain: `host`,
+    /// or `*.host` for all subdomains of `host`.
     pub redirects: Vec<String>,
-    /// A secret that the publisher accepts in a header, sent if it is configured.
+    /// A secret that the publisher accepts in a header. The secret is sent if it is configured.
     pub app_token: Option<AppToken>,
-    /// The file's last change according to another document of the publisher.
+    /// The file's last change, as stated in another document from the publisher.
     pub stated: Option<StatedChange>,
 }
 
-/// A file's last change according to a publisher's document. While the instant stays the same, the
-/// known file is reused.
+/// A file's last change, as stated in a publisher's document. While the stated time stays the same,
+/// the known file is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatedChange {
-    /// Seconds since 1970-01-01.
+    /// Time of the change in seconds since 1970-01-01.
     pub seconds: i64,
     /// Fetches the file anyway in every n-th run, to verify the document.
     pub whole_every: u32,
 }
 
-/// Result of a fetch. Failures are errors of kind `Fetch`, and keep the last good snapshot.
+/// Result of a fetch. Failures are errors of kind `Fetch`. They leave the last good snapshot in
+/// place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// New bytes for this URL.
+    /// The URL returned new bytes.
     New(Snapshot),
-    /// The bytes that are already known.
+    /// The URL returned bytes that are already known.
     Unchanged(Snapshot),
-    /// The known bytes. The file was not requested, because the publisher's document states that it
-    /// did not change.
+    /// The known bytes are reused. The file was not requested, because the publisher's document
+    /// states that it has not changed.
     Reused(Snapshot),
     /// The publisher reports that the file does not exist (404, 410), or no mirror has it.
     Absent,
@@ -114,72 +116,73 @@ pub enum Outcome {
     },
 }
 
-/// Settings of fetching. The defaults suit the publishers; tests replace the clock and resolve
-/// names.
+/// Settings for fetching. The defaults suit the publishers. Tests replace the clock and resolve
+/// host names themselves.
 #[derive(Clone)]
 pub struct FetchSettings {
-    /// Folders or URLs that replace all publishers. The first that has a file wins, and no
-    /// publisher is contacted.
+    /// Folders or URLs that replace all publishers. A file is taken from the first mirror that has
+    /// it, and no publisher is contacted.
     pub mirrors: Vec<String>,
-    /// The operator's address, sent in the `User-Agent` as publishers require.
+    /// The operator's contact address, sent in the `User-Agent` header as publishers require.
     pub contact: Option<String>,
-    /// Reads a secret by its environment variable's name.
+    /// Reads a secret from the environment variable with the given name.
     pub secret: fn(&str) -> Option<String>,
-    /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. This machine
-    /// is not limited.
+    /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. Requests to
+    /// this machine are not limited.
     pub requests_per_second: f64,
-    /// Requests per second by host name, overriding `requests_per_second`; limits this machine too
-    /// if it is named.
+    /// Requests per second by host name, overriding `requests_per_second`. This machine is limited
+    /// too if it is listed here.
     pub host_requests_per_second: BTreeMap<String, f64>,
     /// Maximum number of concurrent transfers from one host.
     pub transfers_per_host: usize,
-    /// Maximum number of attempts per file, the first included.
+    /// Maximum number of attempts per file, including the first.
     pub tries: u32,
-    /// Wait before the second attempt; doubles with each further one, up to `longest_wait`.
+    /// Delay before the second attempt. The delay doubles with each further attempt, up to
+    /// `longest_wait`.
     pub first_wait: Duration,
     pub longest_wait: Duration,
     /// How long to wait for a file that the publisher is still generating.
     pub patience: Patience,
-    /// Longest `Retry-After` to wait for; a longer one ends the fetch for this run.
+    /// Longest `Retry-After` delay to wait for. A longer delay ends the fetch for this run.
     pub longest_retry_after: Duration,
     pub connect_timeout: Duration,
-    /// Maximum time without a byte from the server.
+    /// Maximum time without receiving a byte from the server.
     pub read_timeout: Duration,
     /// Maximum duration of one attempt.
     pub total_timeout: Duration,
-    /// Maximum duration of all requests for the files of one pipeline in a run, including repeated
-    /// attempts and waits.
+    /// Maximum total duration of all requests for a pipeline's files in one run, including retries
+    /// and waits.
     pub pipeline_deadline: Duration,
-    /// The proxy of a closed network.
+    /// Proxy settings for a closed network.
     pub proxy: ProxySettings,
-    /// Certificates of authorities (PEM) that are trusted in addition to those of the system.
+    /// PEM file of certificate authorities to trust in addition to the system's authorities.
     pub ca_file: Option<PathBuf>,
-    /// Addresses of host names in tests, whose publishers are on this machine. These names may have
-    /// private addresses; all others are resolved by the system.
+    /// Addresses of host names, for tests that run publishers on this machine. These names may have
+    /// private addresses. The system resolves all other names.
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
-    /// True if files are requested regardless of publishers' documents.
+    /// True if files are requested regardless of what publishers' documents state.
     pub ignores_stated_changes: bool,
-    /// Logins of the sources whose URLs are `sftp://`, by source.
+    /// Logins for sources with `sftp://` URLs, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
 }
 
-/// Limits for waiting for a file that the publisher generates on request (202). They are separate
-/// from the attempts, because nothing has failed.
+/// Limits for waiting for a file that the publisher generates on request (202). These limits are
+/// separate from the limit on attempts, because no request has failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Maximum number of requests for the file, the first included.
+    /// Maximum number of requests for the file, including the first.
     pub requests: u32,
-    /// Wait before the second request if the server does not name one; doubles up to
+    /// Delay before the second request if the server does not specify one. The delay doubles up to
     /// `longest_wait`.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// Maximum sum of all waits.
+    /// Maximum total waiting time.
     pub total: Duration,
 }
 
-/// Upper bound of the rate for any host, whatever the settings: the SEC's published limit. No other
-/// publisher allows more.
+/// Upper bound on the request rate for any host, regardless of the settings. This is the SEC's
+/// published limit. No other publisher allows more.
 pub const MAX_REQUESTS_PER_SECOND: f64 = 10.0;
 
 impl Default for FetchSettings {
@@ -216,12 +219,12 @@ impl Default for FetchSettings {
 }
 
 impl FetchSettings {
-    /// Returns whether at least one mirror is set and all are folders of this machine.
+    /// Returns whether at least one mirror is set and all mirrors are folders on this machine.
     pub fn has_only_local_mirrors(&self) -> bool {
         !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
     }
 
-    /// Iterates over the mirrors that are folders of this machine.
+    /// Iterates over the mirrors that are folders on this machine.
     pub fn mirror_folders(&self) -> impl Iterator<Item = &Path> {
         self.mirrors
             .iter()
@@ -233,12 +236,12 @@ impl FetchSettings {
 /// Returns the URL in its recorded form, without the query parameters that hold a secret.
 ///
 /// # Errors
-/// `Config`, when a secret is anywhere but the whole value of a query parameter.
+/// `Config`, when a secret is used anywhere except as the entire value of a query parameter.
 pub fn recorded_url(url: &str) -> pubdata_core::error::Result<String> {
     secret::SecretUrl::parse(url).map(|url| url.recorded)
 }
 
-/// Functions for `fuzz/` that are not part of the library.
+/// Functions for `fuzz/` that are not part of the library's API.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -258,7 +261,7 @@ pub mod fuzzing {
         super::http_date(text)
     }
 
-    /// Parses first byte and file size of a `Content-Range`.
+    /// Parses the first byte and the file size from a `Content-Range` header.
     pub fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
         super::head::range_of(text)
     }

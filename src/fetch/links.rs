@@ -1,14 +1,14 @@
-//! Finds the addresses that a web page or a JSON document links to on its own host.
+//! Finds the URLs on the same host that a web page or a JSON document links to.
 
 use reqwest::Url;
 use serde_json::Value;
 
-/// Maximum length of a link, because snapshots record the links of files.
+/// Maximum length of a link. The length is limited because snapshots record file URLs.
 const MAX_LINK_BYTES: usize = 8 << 10;
 
-/// Returns the addresses on a web page's own host that it links to, in page order without
-/// duplicates. The links of a JSON document, whatever its content type, are its texts that are
-/// addresses.
+/// Returns the URLs on the page's own host that the page links to, in page order without
+/// duplicates. The links of a JSON document, regardless of its content type, are all strings that
+/// are URLs.
 pub fn links(page_url: &str, page: &str) -> Vec<String> {
     let Ok(base) = Url::parse(page_url) else {
         return Vec::new();
@@ -35,7 +35,7 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
     found
 }
 
-/// Visits the texts of a JSON document that are whole addresses.
+/// Visits the strings in a JSON document that are complete URLs.
 fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
     match document {
         Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => {
@@ -49,7 +49,7 @@ fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
 
 /// Visits the `href` attributes of a page.
 fn references(page: &str, add: &mut impl FnMut(&str)) {
-    // Changes ASCII letters only, so that offsets are the same in both texts.
+    // Change only ASCII letters, so that offsets are the same in both strings.
     let lower = page.to_ascii_lowercase();
     for (place, _) in lower.match_indices("href") {
         let Some(value) = page[place + 4..]

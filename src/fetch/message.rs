@@ -1,5 +1,5 @@
-//! Notifies an address of the operator's own choice: a message by POST, or the end of a run by GET.
-//! Reads only the status of the response.
+//! Notifies a URL that the operator chose: sends a message by POST, or reports the end of a run by
+//! GET. Reads only the status of the response.
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use pubdata_core::error::{Error, Result};
 /// Time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum attempts, the first included: a lost heartbeat would raise a false alarm.
+/// Maximum number of attempts, including the first. Retries matter because a lost heartbeat would
+/// raise a false alarm.
 const TRIES: u32 = 3;
 
 /// Maximum size of a message.
 const MAX_BYTES: usize = 1 << 20;
 
-/// An address of the operator's own choice, used over one connection. It may contain a secret, so
-/// failures name only its host.
+/// A URL that the operator chose, used over one connection. The URL may contain a secret, so error
+/// messages name only the host.
 pub struct Address {
     url: Url,
     host: String,
@@ -30,10 +31,10 @@ pub struct Address {
 }
 
 impl Address {
-    /// Creates the client of an address without sending a request.
+    /// Creates the client for a URL without sending a request.
     ///
     /// # Errors
-    /// `Config`, when the address is neither `https://` nor on this machine.
+    /// `Config`, when the URL is neither `https://` nor on this machine.
     pub fn new(settings: FetchSettings, address: &str) -> Result<Self> {
         let not_one = |reason: &str| {
             Error::config(format!("the address for notifications {reason}"))
@@ -59,11 +60,11 @@ impl Address {
         })
     }
 
-    /// Sends JSON by POST, or without JSON a GET request. Redirects are not followed.
+    /// Sends JSON by POST, or a GET request if no JSON is given. Redirects are not followed.
     ///
     /// # Errors
-    /// `Config`, when the message is too long; `Fetch`, when no response comes or its status is not
-    /// 2xx.
+    /// `Config`, when the message is too long; `Fetch`, when no response is received or the status
+    /// is not 2xx.
     pub async fn send(&self, json: Option<&[u8]>) -> Result<()> {
         let Self { url, host, .. } = self;
         if json.is_some_and(|json| json.len() > MAX_BYTES) {
@@ -101,7 +102,7 @@ impl Address {
 /// Sends one message, as [`Address::send`] does.
 ///
 /// # Errors
-/// As for [`Address::new`] and [`Address::send`].
+/// Same as for [`Address::new`] and [`Address::send`].
 pub async fn send_message(
     settings: &FetchSettings,
     address: &str,

@@ -1,5 +1,5 @@
-//! Resolves the name of a publisher's file on a mirror from the file's URL. Rejects a URL whose
-//! name could lead out of the mirror's folder.
+//! Derives the name of a publisher's file on a mirror from the file's URL. Rejects a URL whose name
+//! could lead outside the mirror's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,20 @@ use super::secret::SecretUrl;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{open_file, read_at_most};
 
-/// The file that describes a mirror; without it a mirror holds complete files.
+/// The file that describes a mirror. A mirror without this file holds complete files.
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
-/// Maximum number of characters of a mirror's name.
+/// Maximum number of characters in a mirror name.
 const MAX_NAME_CHARACTERS: usize = 200;
 
-/// Maximum size of a mirror's description.
+/// Maximum size of a mirror description.
 pub(super) const MAX_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
-/// A folder, or the URL of one, that holds publishers' files under names derived from their URLs.
+/// A folder, given by path or URL, that holds publishers' files under names derived from their
+/// URLs.
 pub(super) struct Mirror {
     pub(super) location: MirrorLocation,
-    /// Its description of itself; for a URL, set by the first request.
+    /// Description of the mirror. For a mirror given by URL, it is set by the first request.
     pub(super) metadata: OnceCell<MirrorFile>,
 }
 
@@ -46,7 +47,7 @@ impl Mirror {
     /// Opens a mirror by its folder, `file://` URL or `http(s)://` URL.
     ///
     /// # Errors
-    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is
+    /// `Config`, when the text is neither a folder nor a URL, or when the `.pubdata-mirror` file is
     /// invalid.
     pub(super) fn open(text: &str) -> Result<Self> {
         if is_url(text) {
@@ -102,8 +103,8 @@ impl Mirror {
         self.metadata.get().is_some_and(|metadata| metadata.sample)
     }
 
-    /// Returns the mirror's name in provenance: the name it gives itself, or the last segment of
-    /// its location. The whole location is private to this machine.
+    /// Returns the mirror's name in provenance: the declared name, or the last segment of the
+    /// mirror's location. The full location is private to this machine.
     pub(super) fn name(&self) -> String {
         let own = self
             .metadata
@@ -127,7 +128,7 @@ impl Mirror {
     }
 }
 
-/// Returns a message that a file or page does not exist at a publisher's address. If mirrors
+/// Returns a message saying that a file or page does not exist at a publisher's URL. If mirrors
 /// replace the publishers, no publisher was contacted, so the message names the mirrors and the
 /// file's name on them.
 pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
@@ -142,7 +143,7 @@ pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
     }
 }
 
-/// Returns whether a mirror is on a server, and not a folder.
+/// Returns whether a mirror is on a server, rather than in a folder.
 pub(super) fn is_url(mirror: &str) -> bool {
     mirror.starts_with("http://") || mirror.starts_with("https://")
 }
@@ -150,7 +151,8 @@ pub(super) fn is_url(mirror: &str) -> bool {
 /// Returns the path of a publisher's file below a mirror's folder.
 ///
 /// # Errors
-/// `Fetch`, when a link leads out of the folder: the mirror may not publish what is there.
+/// `Fetch`, when a link leads outside the folder. Files outside the folder may not be meant to be
+/// published.
 pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
     let place = folder.join(path);
     match place.canonicalize() {
@@ -184,13 +186,15 @@ impl MirrorFile {
     }
 }
 
-/// Returns the name of a URL's file on a mirror, relative to the mirror's folder: `host/path`, with
-/// `@` for the `?` of a query, `%2F` for a `/` in it and `index.html` for a path that ends in `/`.
-/// Percent-encoding is kept as it is in the URL.
+/// Returns the name on a mirror for a URL's file, relative to the mirror's folder. The name is
+/// `host/path`, with `@` in place of the `?` before a query string, `%2F` in place of `/` in the
+/// query string, and `index.html` appended to a path that ends in `/`. Percent-encoding is kept as
+/// it is in the URL.
 ///
 /// # Errors
-/// `Config`, for a URL that has no such name: not `http(s)://` or `sftp://`, no host, `.` or `..`
-/// as a segment (percent-encoded or not), or characters that do not belong in a URL.
+/// `Config`, when the URL has no such name: the scheme is not `http(s)://` or `sftp://`, the host
+/// is missing, a segment is `.` or `..` (percent-encoded or not), or the URL contains invalid
+/// characters.
 pub fn mirror_path(url: &str) -> Result<String> {
     let refuse = |reason: &str| {
         Error::config(format!(
@@ -236,8 +240,8 @@ pub fn mirror_path(url: &str) -> Result<String> {
     Ok(format!("{host}/{segments}{index}{query}"))
 }
 
-/// Returns the URL of a mirror's file: the file's name as a URL path, so that any server of the
-/// folder finds it.
+/// Returns the URL of a file on a mirror. The file name becomes the URL path, so that any server
+/// that serves the folder can find the file.
 pub(super) fn mirror_url(base: &Url, path: &str) -> Result<Url> {
     let text = format!("{base}{}", path.replace('%', "%25"));
     Url::parse(&text).map_err(|error| Error::config(format!("mirror URL {text}: {error}")))
@@ -252,7 +256,7 @@ pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
     })
 }
 
-/// Returns the origin that names a file of this machine.
+/// Returns the origin that identifies a file on this machine.
 pub(super) fn origin_of(path: &Path) -> String {
     format!("file://{}", path.display())
 }

@@ -1,26 +1,26 @@
 //! Defines a byte range of a file and the response to a request for it.
 
-/// Which bytes of a file are requested.
+/// The byte range to request from a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// This many from the first byte.
+    /// The given number of bytes from the start of the file.
     Start(u64),
-    /// This many up to the last byte.
+    /// The given number of bytes at the end of the file.
     End(u64),
     /// Offset and number of bytes.
     At(u64, u64),
 }
 
-/// Response to a request for a part of a file. Nothing of it is stored.
+/// Response to a request for a part of a file. The bytes are not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     Found {
-        /// `None` for a file on this machine.
+        /// Status of the response; `None` for a file on this machine.
         status: Option<u16>,
         content_type: Option<String>,
-        /// Size of the whole file, if known.
+        /// Size of the entire file, if known.
         total_bytes: Option<u64>,
-        /// The publisher's date of the file, `YYYY-MM-DD`, if the response has one.
+        /// The publisher's date for the file, `YYYY-MM-DD`, if the response includes one.
         dated: Option<String>,
         /// Offset of the first byte.
         start: u64,
@@ -28,15 +28,15 @@ pub enum Head {
     },
     /// The file does not exist.
     Absent { status: Option<u16> },
-    /// The server redirects to an address that is not followed.
+    /// The server redirects to a URL that may not be followed.
     Moved { status: u16, location: String },
-    /// The server does not serve this program, or not this request, or its host key is not known.
+    /// The server refuses this program or this request, or its host key is not known.
     Refused {
         status: Option<u16>,
         message: String,
         hint: Option<String>,
     },
-    /// No response, or one that asks to come back later.
+    /// The server did not respond, or asked the client to retry later.
     Unreachable {
         status: Option<u16>,
         message: String,
@@ -44,7 +44,7 @@ pub enum Head {
     },
     /// The URL needs a secret that is not configured; no request was sent.
     NotConfigured { variable: String },
-    /// A setting or an address is not usable; no request was sent.
+    /// A setting or a URL is not usable; no request was sent.
     Unusable {
         message: String,
         hint: Option<String>,
@@ -52,7 +52,7 @@ pub enum Head {
 }
 
 impl Head {
-    /// Returns whether the bytes are the whole file.
+    /// Returns whether the bytes are the entire file.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Found { total_bytes: Some(total), start: 0, bytes, .. } if bytes.len() as u64 == *total)
     }
@@ -70,7 +70,7 @@ impl Piece {
         }
     }
 
-    /// Returns first byte and length within a file of size `total`.
+    /// Returns the first byte and the length of this range in a file of size `total`.
     pub(super) fn within(self, total: u64) -> (u64, u64) {
         let start = match self {
             Self::Start(_) => 0,

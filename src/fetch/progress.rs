@@ -1,14 +1,15 @@
-//! Reports the progress of fetches. Several fetches may report to one observer at once.
+//! Reports the progress of fetches. Several fetches may report to one observer concurrently.
 
-/// Observer of fetches. Several fetches call it concurrently if they share one value.
+/// Observer of fetches. Fetches that share an observer call it concurrently.
 pub trait FetchProgress: Send + Sync {
-    /// A transfer starts; called again for each attempt. `url` contains no secret.
+    /// Called when a transfer starts, and again for each new attempt. `url` contains no secrets.
     fn started(&self, url: &str, total_bytes: Option<u64>);
 
-    /// This many bytes more have arrived; a resumed transfer first reports those from before.
+    /// Called when more bytes have arrived. A resumed transfer first reports the bytes received
+    /// earlier.
     fn advanced(&self, bytes: u64);
 
-    /// The fetch ended, with or without success.
+    /// Called when the fetch has ended, whether or not it succeeded.
     fn finished(&self);
 }
 

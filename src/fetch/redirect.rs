@@ -1,23 +1,24 @@
-//! Decides which redirects are followed: to the server's own registrable domain and the hosts that
-//! the source names. They must be encrypted, and never lead to this machine or a private network.
+//! Decides which redirects are followed. Redirects may lead to the server's own registrable domain
+//! and to the hosts that the source names. They must be encrypted and must never lead to this
+//! machine or a private network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// Redirects followed for one file.
+/// Maximum number of redirects to follow for one file.
 pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// Permitted redirect targets of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach<'a> {
-    /// A publisher: its registrable domain and the hosts that the source names.
+    /// For a publisher: the registrable domain and the hosts that the source names.
     Domain(&'a [String]),
-    /// A mirror that the operator named: only itself.
+    /// For a mirror that the operator named: only the mirror itself.
     Mirror,
 }
 
-/// Why a redirect is not followed, as the end of a sentence, and a hint.
+/// Reason why a redirect is not followed, worded as the end of a sentence, and a hint.
 pub(super) type Refusal = (&'static str, &'static str);
 
 const MOVED: &str =
@@ -25,8 +26,8 @@ const MOVED: &str =
 const ELSEWHERE: &str = "open the URL in a browser; if the publisher keeps the file there, name the host in the source's `redirects`, else change its URL";
 pub(super) const COMPROMISED_HINT: &str = "no publisher keeps a file there: the server, or a system between it and this machine, may be compromised";
 
-/// Returns the target of a redirect, if it may be followed. `first` is the address in the
-/// declaration or on the command line.
+/// Returns the target of a redirect, if it may be followed. `first` is the URL in the declaration
+/// or on the command line.
 pub(super) fn follow(
     first: &Url,
     reach: Reach<'_>,
@@ -72,8 +73,8 @@ pub(super) fn follow(
     }
 }
 
-/// Returns whether a publisher's file may be at an address. It must be encrypted, and in the
-/// registrable domain of a declared address or on a host that the source names.
+/// Returns whether a URL is acceptable for a publisher's file. The URL must be encrypted, and must
+/// be in the registrable domain of a declared URL or on a host that the source names.
 pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
     let (Ok(declared), Ok(url)) = (Url::parse(declared), Url::parse(url)) else {
         return false;
@@ -87,15 +88,15 @@ pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
     is_own || (url.scheme() == "https" && !is_private_host(host) && is_allowed())
 }
 
-/// Returns an address without its query, which may be a signature.
+/// Returns a URL without its query, which may contain a signature.
 pub(super) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.into()
 }
 
-/// Returns whether two hosts belong to one registrable domain, such as `sf.gov`; numeric addresses
-/// belong to none.
+/// Returns whether two hosts belong to the same registrable domain, such as `sf.gov`. Numeric
+/// addresses do not belong to any domain.
 fn is_same_domain(first: &str, other: &str) -> bool {
     let domain = |host: &str| {
         address_of(host)
@@ -106,7 +107,7 @@ fn is_same_domain(first: &str, other: &str) -> bool {
     domain(first).is_some_and(|first| Some(first) == domain(other))
 }
 
-/// Returns whether a host equals a pattern, or for `*.host` is below it.
+/// Returns whether a host matches a pattern. `*.host` matches all subdomains of `host`.
 fn is_named(pattern: &str, host: &str) -> bool {
     let pattern = pattern.to_ascii_lowercase();
     pattern.strip_prefix('*').map_or(pattern == host, |ending| {
@@ -114,8 +115,8 @@ fn is_named(pattern: &str, host: &str) -> bool {
     })
 }
 
-/// Returns whether a host is this machine or a private address by its name alone. Other names are
-/// checked when they have been resolved.
+/// Returns whether a host is this machine or a private address, judging by the name alone. Other
+/// names are checked after they have been resolved.
 pub(super) fn is_private_host(host: &str) -> bool {
     let name = host.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost") || address_of(host).is_some_and(is_private)
@@ -128,8 +129,8 @@ fn address_of(host: &str) -> Option<IpAddr> {
         .ok()
 }
 
-/// Returns whether an address is not public: this machine, a private network, link-local, a
-/// provider's internal network, or multicast.
+/// Returns whether an address is not public. Non-public addresses belong to this machine, a private
+/// network, a link-local network or a provider's internal network, or are multicast addresses.
 pub(super) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -160,12 +161,12 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
         is_private_v4(Ipv4Addr::new(a, b, c, d))
     };
     match segments {
-        // Mapped, compatible (with the unspecified address and loopback), translated, and 6to4: an
-        // IPv4 address inside.
+        // Addresses that contain an IPv4 address: mapped, compatible (including the unspecified
+        // address and loopback), translated, and 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => v4_at(6),
         [0x2002, ..] => v4_at(1),
-        // Unique-local, link-local and site-local, multicast, Teredo and other protocols, local
-        // translation.
+        // Addresses for unique-local, link-local and site-local use, multicast, Teredo and other
+        // protocols, and local translation.
         [first, second, ..] => {
             matches!(first, 0xfc00..=0xfdff | 0xfe80..=0xfeff | 0xff00..)
                 || (first == 0x2001 && second < 0x200)

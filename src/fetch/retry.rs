@@ -1,6 +1,6 @@
 //! Decides whether and when to retry after a failure, and parses the dates in HTTP headers. A file
-//! that the publisher is still generating is not a failure; separate limits apply to waiting for
-//! it.
+//! that the publisher is still generating is not a failure. Separate limits apply to waiting for
+//! such a file.
 
 use std::time::Duration;
 
@@ -17,14 +17,15 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Result of a failed attempt.
 pub(super) enum Failure {
-    /// Another attempt will not help.
+    /// The failure is permanent; another attempt will not help.
     Final(Error),
-    /// Another attempt may help, after the time that the server asked for, if any.
+    /// Another attempt may help, after the delay that the server asked for, if any.
     Again {
         error: Error,
         after: Option<Duration>,
     },
-    /// Nothing failed: the publisher is generating the file, and may have named a time to retry.
+    /// The request did not fail. The publisher is generating the file, and may have specified when
+    /// to retry.
     Making { after: Option<Duration> },
 }
 
@@ -44,7 +45,7 @@ impl From<Error> for Failure {
 pub(super) struct RetryPolicy<'a> {
     settings: &'a FetchSettings,
     failures: u32,
-    /// Number of responses that the file is being generated, and the time waited for it.
+    /// Number of responses stating that the file is being generated, and the total time waited.
     wait_while_generating: (u32, Duration),
 }
 
@@ -60,7 +61,7 @@ impl<'a> RetryPolicy<'a> {
     /// Waits for the next attempt.
     ///
     /// # Errors
-    /// The failure, when there is no further attempt.
+    /// The failure, when no further attempt is allowed.
     pub(super) async fn after(&mut self, failure: Failure, origin: &str) -> Result<()> {
         let (error, after) = match failure {
             Failure::Final(error) => return Err(error),
@@ -104,7 +105,7 @@ impl<'a> RetryPolicy<'a> {
 }
 
 impl RetryPolicy<'_> {
-    /// Waits before requesting a file again that is being generated.
+    /// Waits before again requesting a file that is being generated.
     async fn wait_while_generating(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
         let patience = self.settings.patience;
         let (requests, waited) = (
@@ -115,9 +116,9 @@ impl RetryPolicy<'_> {
             .first_wait
             .saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX))
             .min(patience.longest_wait);
-        // A server that asks for no delay is not requested without end within one second.
+        // This limits the number of requests per second even if the server asks for no delay.
         let wait = after.unwrap_or(growing).max(SHORTEST_WAIT);
-        // A server may ask for more seconds than the type holds.
+        // A server may ask for more seconds than the type can represent.
         if requests >= patience.requests || waited.saturating_add(wait) > patience.total {
             let message = format!(
                 "the publisher is still making the file after {requests} requests in {} s (202 Accepted)",
@@ -139,8 +140,8 @@ impl RetryPolicy<'_> {
     }
 }
 
-/// Returns the wait before the next attempt: a random time between half of and the whole
-/// exponential backoff, so that many clients do not return at once. `failures` counts from 1.
+/// Returns the delay before the next attempt: a random time between half and all of the exponential
+/// backoff, so that clients do not all retry at the same moment. `failures` counts from 1.
 pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u32) -> Duration {
     let whole = first_wait
         .saturating_mul(
@@ -149,7 +150,7 @@ pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u3
                 .unwrap_or(u32::MAX),
         )
         .min(longest_wait);
-    // Without random numbers the backoff still applies.
+    // If no random number is available, the backoff still applies.
     let random = getrandom::u32().unwrap_or(u32::MAX / 2);
     whole / 2 + (whole / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }

@@ -1,18 +1,18 @@
-//! Keeps a URL in two forms: as recorded and logged, without its secrets, and as sent. Redacts the
-//! secrets in texts from servers before they are shown.
+//! Keeps a URL in two forms: one without secrets for records and logs, and one to send. Redacts
+//! secrets in text from servers before the text is shown.
 
 use pubdata_core::error::{Error, Result};
 
-/// A URL in two forms: as recorded and logged, and as sent.
+/// A URL in two forms: one without secrets for records and logs, and one to send.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct SecretUrl {
-    /// Without the query parameters that hold a secret.
+    /// The URL without the query parameters that hold a secret.
     pub(super) recorded: String,
     /// The URL as declared, with `{env:NAME}`.
     declared: String,
-    /// The environment variables of its secrets.
+    /// The environment variables that hold the URL's secrets.
     pub(super) variables: Vec<String>,
-    /// The environment variable of a secret that is sent in a header.
+    /// The environment variable that holds a secret sent in a header.
     in_header: Option<String>,
 }
 
@@ -20,7 +20,8 @@ impl SecretUrl {
     /// Parses a declared URL.
     ///
     /// # Errors
-    /// `Config`, when `{env:NAME}` is anywhere but the whole value of a query parameter.
+    /// `Config`, when `{env:NAME}` is used anywhere except as the entire value of a query
+    /// parameter.
     pub(super) fn parse(declared: &str) -> Result<Self> {
         let declared = declared
             .split_once('#')
@@ -64,7 +65,7 @@ impl SecretUrl {
         }
     }
 
-    /// Inserts the secrets. The result must only be sent, never shown.
+    /// Inserts the secrets. The result may be sent but must never be shown.
     pub(super) fn to_send(&self, secret: fn(&str) -> Option<String>) -> String {
         let put = |url: String, variable: &String| {
             let value = secret(variable).unwrap_or_default();
@@ -73,7 +74,7 @@ impl SecretUrl {
         self.variables.iter().fold(self.declared.clone(), put)
     }
 
-    /// Returns whether a text contains one of the secrets in any form.
+    /// Returns whether the text contains any of the secrets in any encoding.
     pub(super) fn is_in(&self, text: &str, secret: fn(&str) -> Option<String>) -> bool {
         let values = self
             .variables
@@ -86,8 +87,8 @@ impl SecretUrl {
             .any(|value| text.contains(&value))
     }
 
-    /// Makes a server's text safe to show: without the URL's secrets and control characters, at
-    /// most 200 characters.
+    /// Makes a server's text safe to show: removes the URL's secrets and control characters, and
+    /// truncates the text to 200 characters.
     pub(super) fn redacted(&self, text: &str, secret: fn(&str) -> Option<String>) -> String {
         let mut text = text.to_owned();
         for variable in self.variables.iter().chain(&self.in_header) {

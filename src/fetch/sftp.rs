@@ -1,6 +1,6 @@
-//! Makes one attempt to download a file over SFTP, with many pieces requested ahead, resuming a
-//! broken transfer. One login per server is shared by all its files. A file that changed during the
-//! transfer is fetched again.
+//! Makes one attempt to download a file over SFTP. Requests many pieces ahead and resumes a broken
+//! transfer. All files on a server share one login. A file that changed during the transfer is
+//! fetched again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,24 +26,24 @@ use pubdata_core::error::Error;
 use pubdata_core::pipeline::SftpLogin;
 use pubdata_store::{FileStamp, Partial, PartialOrigin};
 
-/// The largest piece that every server sends at once (draft-ietf-secsh-filexfer-02, 6.4).
+/// Largest piece size that every server supports (draft-ietf-secsh-filexfer-02, 6.4).
 const PIECE: u64 = 32 << 10;
 
-/// Pieces requested ahead, as in OpenSSH's own client.
+/// Number of pieces to request ahead, as in the OpenSSH client.
 const PIECES_AHEAD: usize = 64;
 
-/// A server's file can change within a second without a change of its time.
+/// A file on a server can change within a second without a change to its modification time.
 const YOUNG_SECONDS: i64 = 2;
 
-/// SFTP downloads, one attempt at a time. One login per server is shared by all its files.
+/// SFTP downloads, one attempt at a time. All files on a server share one login.
 pub(super) struct Sftp {
     settings: FetchSettings,
     limiter: HostLimiter,
-    /// By source and server: another source may have another login.
+    /// Connections by source and server, because different sources may have different logins.
     connections: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
 }
 
-/// A connection, or a slot in which one is being opened.
+/// A connection, or a slot for a connection that is being opened.
 type ConnectionSlot = tokio::sync::Mutex<Option<Arc<Connection>>>;
 
 impl Sftp {
@@ -55,7 +55,7 @@ impl Sftp {
         }
     }
 
-    /// Returns the environment variable that a source's login needs and that is not set.
+    /// Returns the environment variable that a source's login needs, if that variable is not set.
     pub(super) fn missing_variable(&self, source_id: &str) -> Option<&str> {
         let variable = self.settings.sftp.get(source_id)?.variable()?;
         (self.settings.secret)(variable)
@@ -63,8 +63,8 @@ impl Sftp {
             .then_some(variable)
     }
 
-    /// Requests the file once and writes what arrives; bytes from before a broken connection stay
-    /// in the partial download.
+    /// Requests the file once and writes the bytes that arrive. Bytes received before a broken
+    /// connection stay in the partial download.
     pub(super) async fn attempt<'a>(
         &self,
         source_id: &str,
@@ -194,7 +194,7 @@ async fn read_file<'a>(
     if size_bytes > target.max_bytes {
         return Err(check::too_large(size_bytes, target.max_bytes).into());
     }
-    // The age of its time was checked when it was fetched.
+    // The age of the modification time was checked when the file was fetched.
     let as_known = stamp(&of, Timestamp::MAX);
     if let Some(known) = target
         .known
@@ -221,7 +221,7 @@ async fn read_file<'a>(
         progress,
     )
     .await;
-    // Otherwise the server closes it when the connection ends.
+    // If this fails, the server closes the handle when the connection ends.
     let _ = session.close(&handle.handle).await;
     taken?;
     if look(session, &path, target).await?.as_ref() != Some(&of) {
@@ -261,7 +261,7 @@ async fn read_piece(
         .buffered(PIECES_AHEAD)
         .collect()
         .await;
-    // Otherwise the server closes it when the connection ends.
+    // If this fails, the server closes the handle when the connection ends.
     let _ = session.close(&handle.handle).await;
     let mut bytes = Vec::new();
     for piece in pieces {
@@ -282,7 +282,7 @@ async fn read_piece(
     })
 }
 
-/// Returns the metadata of the file that the server has now.
+/// Returns the current metadata of the file on the server.
 async fn look(
     session: &RawSftpSession,
     path: &str,
@@ -324,7 +324,7 @@ async fn look(
     }))
 }
 
-/// Downloads the missing rest of a file, many pieces at a time, in order.
+/// Downloads the missing remainder of a file in order, requesting many pieces at a time.
 async fn take(
     session: &RawSftpSession,
     handle: &str,
@@ -356,7 +356,7 @@ async fn take(
     Ok(())
 }
 
-/// Downloads a piece of a file, which is shorter than requested only at the end of the file.
+/// Downloads a piece of a file. The piece is shorter than requested only at the end of the file.
 async fn take_piece(
     session: &RawSftpSession,
     handle: &str,
@@ -395,8 +395,8 @@ fn broken(error: SftpError, target: &Target<'_>, what: &str) -> Failure {
     }
 }
 
-/// Returns the path on the server: relative to the login's folder, or from the root if it begins
-/// with `//`.
+/// Returns the path on the server. The path is relative to the login folder, or absolute if the URL
+/// path begins with `//`.
 fn path_of(url: &Url) -> Result<String, Error> {
     let path = url.path().strip_prefix('/').unwrap_or(url.path());
     let path = percent_encoding::percent_decode_str(path)

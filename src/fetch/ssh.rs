@@ -1,4 +1,5 @@
-//! Logs in to an SFTP server after verifying its host key. No other server gets the password.
+//! Logs in to an SFTP server after verifying its host key, so that no other server receives the
+//! password.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -16,7 +17,7 @@ use super::retry::Failure;
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::{SftpLogin, variable_of};
 
-/// An SFTP server and the login of a source.
+/// An SFTP server with a source's login.
 #[derive(Clone, Copy)]
 pub(super) struct Server<'a> {
     pub(super) host: &'a str,
@@ -37,7 +38,7 @@ impl Connection {
     }
 }
 
-/// Connects, verifies the server and logs in. Only the known server gets the password.
+/// Connects, verifies the server and logs in. Only the known server receives the password.
 pub(super) async fn connect(
     settings: &FetchSettings,
     server: Server<'_>,
@@ -118,7 +119,7 @@ async fn log_in(
         (Some(password), _) => {
             let password = value(password);
             match ssh.authenticate_password(user, &password).await {
-                // Some servers accept passwords only as answers to prompts.
+                // Some servers accept passwords only as responses to prompts.
                 Ok(AuthResult::Failure {
                     remaining_methods, ..
                 }) if remaining_methods.contains(&MethodKind::KeyboardInteractive)
@@ -160,7 +161,7 @@ async fn answer_questions(
     let mut answer = ssh
         .authenticate_keyboard_interactive_start(user, None)
         .await?;
-    // The first prompt is for the password; a program cannot answer others.
+    // The first prompt is for the password. A program cannot answer any other prompts.
     for _ in 0..4 {
         answer = match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
@@ -176,14 +177,14 @@ async fn answer_questions(
     Ok(false)
 }
 
-/// Accepts a connection only from the known server.
+/// Accepts a connection only if the server presents the known host key.
 struct Guard {
     host: String,
     source_id: String,
     expected: Option<String>,
 }
 
-/// Why a connection was refused.
+/// Reason why a connection was refused.
 #[derive(Debug)]
 enum Refusal {
     Ssh(russh::Error),

@@ -13,25 +13,25 @@ use pubdata_core::error::{Error, Result};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// How much of a response is read.
+/// How much of a response to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, which must not exceed this many bytes.
+    /// The entire response, which must not exceed this many bytes.
     Whole(u64),
-    /// This many bytes of its beginning; then the connection is closed.
+    /// Only the given number of bytes from the start. The connection is then closed.
     Beginning(u64),
 }
 
-/// A server's response, whatever its status.
+/// A server's response, regardless of status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedResponse {
     pub status: u16,
     pub bytes: Vec<u8>,
-    /// True if the bytes are the whole response.
+    /// True if the bytes are the entire response.
     pub is_whole: bool,
 }
 
-/// Client of an untrusted server.
+/// Client for an untrusted server.
 pub struct UntrustedClient {
     base: Url,
     key: Option<HeaderValue>,
@@ -41,10 +41,10 @@ pub struct UntrustedClient {
 }
 
 impl UntrustedClient {
-    /// Creates the client of a server without sending a request.
+    /// Creates the client for a server without sending a request.
     ///
     /// # Errors
-    /// `Config`, when the address is not that of a server, or not encrypted, or the key cannot be
+    /// `Config`, when the URL does not name a server or is not encrypted, or when the key cannot be
     /// sent.
     pub fn new(settings: FetchSettings, url: &str, key: Option<&str>) -> Result<Self> {
         let not_one = |reason: &str| {
@@ -56,7 +56,7 @@ impl UntrustedClient {
         match base.scheme() {
             "https" => {}
             "http" if is_loopback(host) => {}
-            // Otherwise others could read the key, or change a response, in transit.
+            // Without encryption, others could read the key or change a response in transit.
             _ => return Err(not_one("is not encrypted")),
         }
         if !base.username().is_empty()
@@ -85,7 +85,7 @@ impl UntrustedClient {
         })
     }
 
-    /// Returns the address in its normalised form.
+    /// Returns the normalised URL of the server.
     pub fn url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
@@ -93,7 +93,8 @@ impl UntrustedClient {
     /// Requests a path. Retries transient failures (429, 502, 503, 504, a broken transfer).
     ///
     /// # Errors
-    /// `Fetch`, when no response comes, or a redirect, or a response above the maximum size.
+    /// `Fetch`, when no response is received, or when the response is a redirect or exceeds the
+    /// maximum size.
     pub async fn get(
         &self,
         path: &[&str],
@@ -201,5 +202,5 @@ impl UntrustedClient {
     }
 }
 
-/// Hint for a response that no server of this program sends.
+/// Hint for a response that no server running this program sends.
 const NOT_OF_THIS_API: &str = "no server of this API sends such an answer: check the address";

@@ -1,4 +1,4 @@
-//! Sends a request and follows its redirects as far as that is allowed.
+//! Sends a request and follows redirects as far as they are allowed.
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, RANGE};
 use reqwest::{Response, Url};
@@ -13,35 +13,36 @@ use super::retry::Failure;
 use super::secret::SecretUrl;
 use pubdata_core::error::{Error, file_limit_error};
 
-/// Header of a missing or wrong API key; the Census Data API sends it with a redirect to a page.
+/// Header that reports a missing or wrong API key. The Census Data API sends it with a redirect to
+/// a web page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
-/// Maximum length of a header that is read as text: signed addresses have some thousand bytes.
+/// Maximum length of a header that is read as text. Signed URLs can be a few thousand bytes long.
 const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Maximum length of a redirect's target without its query.
 const MAX_REDIRECT_URL_BYTES: usize = 2 << 10;
 
-/// HTTP client that keeps to the rate limit of each host.
+/// HTTP client that observes each host's rate limit.
 pub(super) struct HttpClient {
     pub(super) settings: FetchSettings,
     limiter: HostLimiter,
     clients: Clients,
 }
 
-/// The first address of a request.
+/// The first URL of a request.
 pub(super) struct Address<'a> {
     pub(super) url: Url,
     pub(super) secrets: &'a SecretUrl,
     pub(super) reach: Reach<'a>,
-    /// A header with a secret, for this host only.
+    /// A header with a secret, sent only to this host.
     pub(super) token: Option<(HeaderName, HeaderValue)>,
 }
 
 /// The response after the last redirect.
 pub(super) struct Reached {
     pub(super) response: Response,
-    /// The redirect targets, without queries.
+    /// The redirect targets that were followed, without queries.
     pub(super) way: Vec<String>,
     pub(super) _transfer: OwnedSemaphorePermit,
 }
@@ -50,7 +51,7 @@ impl HttpClient {
     /// Creates the client without sending a request.
     ///
     /// # Errors
-    /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate
+    /// `Config`, when the contact cannot be sent in a header, or when the proxy or the certificate
     /// authorities are not usable.
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
         Ok(Self {
@@ -60,7 +61,7 @@ impl HttpClient {
         })
     }
 
-    /// Requests an address and follows redirects, with the headers that belong to each.
+    /// Requests a URL and follows redirects, sending each server the headers that belong to it.
     pub(super) async fn send(
         &self,
         address: &Address<'_>,
@@ -72,8 +73,8 @@ impl HttpClient {
         }
     }
 
-    /// Does the same as far as it is allowed: a refusal comes with the redirect response that was
-    /// not followed.
+    /// Requests a URL and follows redirects as far as they are allowed. A refusal includes the
+    /// redirect response that was not followed.
     async fn reach(
         &self,
         address: &Address<'_>,
@@ -141,8 +142,8 @@ impl HttpClient {
         }
     }
 
-    /// Requests a range of a file's bytes, following redirects. Returns the response without its
-    /// body, which may be a redirect that is not followed.
+    /// Requests a byte range of a file, following redirects. Returns the response without its body.
+    /// The response may be a redirect that is not followed.
     pub(super) async fn send_for_piece(
         &self,
         address: &Address<'_>,
@@ -197,7 +198,7 @@ impl HttpClient {
                 check::NOT_THE_FILE_HINT,
             ));
         }
-        // The snapshot records it.
+        // The length is limited because the snapshot records the URL.
         if redirect::without_query(&next).len() > MAX_REDIRECT_URL_BYTES {
             return Err(refuse(
                 "an address that is too long",
@@ -217,7 +218,8 @@ impl HttpClient {
     }
 }
 
-/// Returns whether a response is a redirect. The refusal of an API key looks like one, but is not.
+/// Returns whether a response is a redirect. The refusal of an API key looks like a redirect but is
+/// not treated as one.
 fn is_redirect(response: &Response) -> bool {
     matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308)
         && !response.headers().contains_key(KEY_ERROR)
@@ -242,7 +244,7 @@ fn not_answered(error: reqwest::Error) -> Failure {
     Failure::again(Error::fetch(format!("no answer: {causes}")))
 }
 
-/// Adds the server to a failure if it is not the one that was requested first.
+/// Adds the server's name to a failure if a different server was requested first.
 pub(super) fn with_redirect_target(failure: Failure, end: Option<&str>) -> Failure {
     match (end, failure) {
         (Some(end), Failure::Final(error)) => {
@@ -256,7 +258,7 @@ pub(super) fn with_redirect_target(failure: Failure, end: Option<&str>) -> Failu
     }
 }
 
-/// Returns a header as text; `None` if it is missing, not text, or too long.
+/// Returns a header as text; `None` if the header is missing, not text, or too long.
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers
         .get(name)

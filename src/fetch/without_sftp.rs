@@ -1,4 +1,4 @@
-//! Replaces `sftp.rs` in a program without the feature `sftp`: every `sftp://` URL is rejected.
+//! Replaces `sftp.rs` in builds without the `sftp` feature. Rejects every `sftp://` URL.
 
 use jiff::Timestamp;
 

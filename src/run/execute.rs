@@ -1,5 +1,5 @@
 //! Executes a plan: builds and stages each task, publishes one release, and writes the ledger. A
-//! bad source fails only its own task; an error of the local disk or settings ends the run.
+//! bad source fails only its own task. An error of the local disk or settings aborts the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -30,12 +30,12 @@ use pubdata_store::{
     TaskEntry, redact_folders,
 };
 
-/// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
-/// Needs a multi-threaded runtime, because builds block.
+/// Executes a run: fetches sources, builds stale tasks, publishes one release, and writes the
+/// ledger. Requires a multi-threaded runtime, because builds block.
 ///
 /// # Errors
-/// `Busy` if another run holds the lock or moved the channel first; `Config` and `Store` as they
-/// occur. A failed task is not an error: the report has its outcome.
+/// Returns `Busy` if another run holds the lock or has moved the channel first. Also returns
+/// `Config` and `Store` errors. A failed task is not an error; the report contains its outcome.
 pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<RunReport> {
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
@@ -78,8 +78,8 @@ pub(crate) async fn record_run(
         ),
         result,
     ) {
-        // The error that ended the run takes precedence: the same full disk may also prevent the
-        // ledger entry.
+        // The error that aborted the run takes precedence: the same full disk may also have
+        // prevented the ledger entry.
         (Err(unwritten), Err(error)) => {
             tracing::warn!(error = %unwritten, "the run is not in the ledger");
             Err(error)
@@ -98,7 +98,7 @@ pub async fn unwritten_run(settings: &RunSettings, error: &Error) -> Result<Ledg
     Ok(failed_entry(settings, &new_run_id(now)?, now, error).await)
 }
 
-/// Determines since when tasks are stale, and records it beside the releases for servers.
+/// Determines since when tasks have been stale, and records this next to the releases for servers.
 async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> Result<()> {
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
@@ -139,7 +139,7 @@ async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> R
         .await
 }
 
-/// Returns the current disk use of the home. A failure to measure it does not stop the run.
+/// Returns the current disk usage of the home. A failed measurement does not stop the run.
 fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
     let usage = store::disk_use(&settings.home);
     usage
@@ -147,7 +147,7 @@ fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
         .ok()
 }
 
-/// Returns the ledger entry of a run that ended with an error.
+/// Returns the ledger entry of a run that was aborted by an error.
 async fn failed_entry(
     settings: &RunSettings,
     run_id: &str,
@@ -179,7 +179,7 @@ async fn failed_entry(
     }
 }
 
-/// Builds a task: on this machine, or from the units that other machines built.
+/// Function that builds a task, either on this machine or from the units that other machines built.
 pub(crate) type BuildTask<'b> = &'b dyn Fn(&PlannedTask, &TaskEntry) -> Result<BuiltTask>;
 
 /// Executes a plan and publishes the result.
@@ -216,8 +216,8 @@ pub(crate) async fn carry_out(
             &now,
         )
         .await;
-        // Checks afterwards that the channel still points at the release on which this one is
-        // based. A moved channel also explains other failures.
+        // Checks afterwards that the channel still points at the release on which this run is
+        // based. A moved channel may also be the cause of other failures.
         settings
             .releases
             .refuse_moved(&settings.channel, plan.generation)
@@ -253,7 +253,7 @@ pub(crate) async fn carry_out(
     })
 }
 
-/// Adds to each report since when the task's data in the release is late.
+/// Adds to each report the day since which the task's data in the release is late.
 async fn add_late_dates(
     settings: &RunSettings,
     release_id: &ReleaseId,
@@ -261,7 +261,7 @@ async fn add_late_dates(
     reports: &mut [TaskReport],
 ) -> Result<()> {
     let mut manifest = settings.releases.manifest(release_id).await?;
-    // An unchanged release keeps the due dates from when it was made.
+    // An unchanged release keeps the due dates that were set when it was made.
     for task in plan
         .tasks
         .iter()
@@ -306,8 +306,8 @@ pub(crate) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
 }
 
-/// Performs all tasks of a plan. Tasks whose files others read come first, so that their readers
-/// know which builds were refused. Reports are in the order of the plan.
+/// Performs all tasks of a plan. Tasks whose files other tasks read come first, so that these
+/// readers know which builds were refused. Reports are in the order of the plan.
 fn perform_all(
     settings: &RunSettings,
     plan: &Plan,
@@ -351,7 +351,8 @@ fn perform_all(
     Ok(reports.into_values().collect())
 }
 
-/// Performs the plan for one task. If a build fails, reports it and keeps the last good one.
+/// Performs one task of the plan. If its build fails, reports the failure and keeps the last good
+/// build.
 fn perform(
     settings: &RunSettings,
     plan: &Plan,
@@ -412,7 +413,8 @@ fn perform(
                 }
                 None => {
                     report.outcome = "built";
-                    // A panic in a build, including decoding and writing, fails only its own task.
+                    // A panic during a build, including decoding and writing, fails only the task
+                    // concerned.
                     caught(|| build(task, entry)).map(|built| {
                         report.subjects = built.subjects;
                         built.staged
@@ -440,8 +442,8 @@ fn perform(
                     );
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
-                // Errors of the local disk, settings and contracts affect every task and end the
-                // run. An error of a source fails only its own task.
+                // Errors of the local disk, settings and contracts affect every task and abort the
+                // run. An error of a source fails only the task that reads it.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -456,7 +458,7 @@ fn perform(
                 Err(error) => {
                     forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
-                    // Callers put the task's name in front.
+                    // Callers prepend the task's name.
                     let text = error.to_string();
                     let text = text
                         .strip_prefix(&format!("{}: ", task.pipeline_id))
@@ -492,9 +494,9 @@ fn perform(
     }
 }
 
-/// Forces the next run to fetch unreadable archives in full instead of only checking for changes,
-/// because they may have been damaged in transit. Text with unexpected columns is what the
-/// publisher made and is not fetched again.
+/// Forces the next run to fetch unreadable archives in full, instead of only checking whether they
+/// changed, because they may have been damaged in transit. Text with unexpected columns is as the
+/// publisher made it, and is not fetched again.
 fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -> Result<()> {
     if error.kind() != ErrorKind::Format {
         return Ok(());

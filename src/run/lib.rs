@@ -1,6 +1,7 @@
-//! Decides what is stale and why, and does only that work: fetch, build, validate, stage, and one
-//! commit at the end. Each pipeline and partition is one task. A failed task never stops the
-//! others; the new release keeps its last good build and marks it stale.
+//! Determines which data is stale and why, and does only the required work: fetches, builds,
+//! validates and stages, with one commit at the end. Each combination of a pipeline and a partition
+//! is one task. A failed task never stops the others. The new release keeps the failed task's last
+//! good build and marks it stale.
 
 mod building;
 mod distributed;

@@ -20,16 +20,16 @@ pub trait Observer: FetchProgress {
         let _ = plan;
     }
 
-    /// Called with the number of files before they are fetched.
+    /// Called before files are fetched, with the number of files.
     fn on_fetch_started(&self, files: usize);
 
-    /// Called when a file is done, with its outcome.
+    /// Called when the fetch of a file ends, with the outcome.
     fn on_fetched(&self, url: &str, outcome: &str);
 
     /// Called when the build of a task starts.
     fn on_task_started(&self, task_id: &str);
 
-    /// Called with the number of shards or buckets of a task built so far.
+    /// Called when a shard or bucket is built, with the number built so far.
     fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
         let _ = (task_id, done, shards);
     }

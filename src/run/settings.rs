@@ -1,5 +1,5 @@
-//! Settings of a run: its folders, the declarations, the operator's selection and acceptances. Also
-//! resolves the names that select tasks and releases.
+//! Defines the settings of a run: its folders, the declarations, and the operator's selection and
+//! acceptances. Also resolves the names that select tasks and releases.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -23,17 +23,18 @@ pub struct RunSettings {
     pub releases: Releases,
     pub declarations: Declarations,
     pub fetch: FetchSettings,
-    /// The channel that is read and moved.
+    /// The channel that the run reads and updates.
     pub channel: String,
-    /// Pipelines, datasets, families or tasks to work on; everything if empty.
+    /// Pipelines, datasets, families or tasks to work on. If empty, everything is selected.
     pub selectors: Vec<String>,
-    /// The tasks that run if no selector is given, and those that may fail.
+    /// The tasks that run if no selector is given, and the tasks that may fail.
     pub chosen: Chosen,
     /// True if unchanged tasks are rebuilt too.
     pub is_forced: bool,
-    /// True if the local snapshots are used without asking any publisher.
+    /// True if only local snapshots are used and no requests are sent to publishers.
     pub is_offline: bool,
-    /// Acceptances: `TASK:RULE`, or a source or dataset, for which every loss is accepted.
+    /// Acceptances. Each is `TASK:RULE`, or the id of a source or dataset for which every loss is
+    /// accepted.
     pub accepted: Vec<String>,
     /// Sources and pipelines whose documented layout an operator has confirmed.
     pub confirmed: Vec<String>,
@@ -41,13 +42,13 @@ pub struct RunSettings {
     pub part_observer: Option<PartObserver>,
 }
 
-/// Accepts everything when a release is rebuilt, because it was already published.
+/// Acceptance of everything. Used when a release is rebuilt, because it was already published.
 const EVERYTHING: &str = "*";
 
 impl RunSettings {
-    /// Returns the settings for rebuilding something published with its own declarations. Accepts
-    /// everything: the data passed its rules or was accepted then. Takes the declarations by value,
-    /// because copying them is expensive.
+    /// Returns the settings for rebuilding a published build with its own declarations. Accepts
+    /// everything, because the data passed its rules or was accepted when it was published. Takes
+    /// the declarations by value, because copying them is expensive.
     pub(crate) fn for_rebuild(&self, declarations: Declarations) -> Self {
         Self {
             home: self.home.clone(),
@@ -65,14 +66,14 @@ impl RunSettings {
         }
     }
 
-    /// Returns the date of the run's clock, in UTC.
+    /// Returns the current date of the run's clock, in UTC.
     pub(crate) fn today(&self) -> Date {
         self.fetch.clock.now().to_zoned(TimeZone::UTC).date()
     }
 
-    /// Returns true if an operator has overridden a rule for one of the names: a task, its
-    /// pipeline, a source or a dataset. A name without a rule belongs to a source or dataset, the
-    /// last of the names. It covers that name's losses and unreadable members.
+    /// Returns true if an operator has overridden a rule for one of the names, which are those of a
+    /// task, its pipeline, a source or a dataset. An acceptance without a rule must match the last
+    /// name, which is a source or dataset. It covers that name's losses and unreadable members.
     pub(crate) fn has_override(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [DRIFT, FLOOR, MEANING, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
@@ -104,11 +105,12 @@ pub(crate) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Chosen {
-    /// Names to run if no selector is given; everything if empty.
+    /// Names of tasks to run if no selector is given. If empty, all tasks run.
     pub pipelines: Vec<String>,
     /// Names excluded from `pipelines`.
     pub disabled: Vec<String>,
-    /// Tasks that may fail: missing or late files are reported but do not affect the exit code.
+    /// Tasks that may fail. Their missing or late files are reported but do not affect the exit
+    /// code.
     pub optional: Vec<String>,
 }
 
@@ -151,7 +153,7 @@ pub(crate) fn is_selected(selector: &str, declaration: &Declaration, task_id: &s
 /// Returns the manifest of the release that the channel points at.
 ///
 /// # Errors
-/// `Config` if the channel has no release yet; `Store` if it cannot be read.
+/// Returns `Config` if the channel has no release yet, and `Store` if the manifest cannot be read.
 pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
     manifest_of(&settings.releases, &settings.channel, None).await
 }
@@ -159,7 +161,7 @@ pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
 /// Returns the manifest of a release, or of the channel's current release if none is given.
 ///
 /// # Errors
-/// `Config` if the channel has no release yet; `Store` if it cannot be read.
+/// Returns `Config` if the channel has no release yet, and `Store` if the manifest cannot be read.
 pub async fn manifest_of(
     releases: &Releases,
     channel: &str,

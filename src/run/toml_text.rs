@@ -1,5 +1,5 @@
-//! Writes publishers' texts as TOML on one line. A key has no other form, and a comment ends with
-//! its line.
+//! Writes text from publishers as TOML on one line. TOML allows keys only on a single line, and a
+//! comment ends with its line.
 
 use std::fmt::Write;
 

@@ -1,5 +1,4 @@
-//! Serializes the values of answers whose JSON form serde does not provide, each with its JSON
-//! schema.
+//! Serializes answer values whose JSON form serde does not provide. Each type has a JSON schema.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -36,7 +35,7 @@ impl Serialize for Decimal {
     }
 }
 
-/// An exact decimal number with all of its decimals: `units` of 10^-`scale`.
+/// An exact decimal number, written with all its decimal places: `units` of 10^-`scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fixed {
     pub units: i64,
@@ -45,8 +44,8 @@ pub struct Fixed {
 
 impl Serialize for Fixed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Below this bound the shortest form of the float has exactly one decimal, which may be
-        // zero.
+        // Below this bound, the shortest form of the float has exactly one decimal place, which may
+        // be zero.
         const MOST: u64 = 1_000_000_000_000_000;
         match self.scale {
             0 => serializer.serialize_i64(self.units),
@@ -70,7 +69,7 @@ impl Serialize for Float {
     }
 }
 
-/// Serializes a number in a form that serde does not have.
+/// Serializes a number in a format that serde does not support.
 fn as_written<S: Serializer>(
     serializer: S,
     write: impl FnOnce(&mut Json),
@@ -128,7 +127,7 @@ impl Serialize for Instant<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sha256(pub Digest);
 
-/// A value of a column of a record.
+/// A record's value in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ColumnValue<'a>(pub &'a serde_json::Value);
 
@@ -140,7 +139,7 @@ pub struct Text<'a, T> {
 }
 
 impl<T> Text<'_, T> {
-    /// Text written by `write`, which must produce a `T`.
+    /// Returns the text that `write` writes, which must be the JSON of a `T`.
     pub fn written(write: impl FnOnce(&mut Json)) -> Self {
         let mut json = Json::new();
         write(&mut json);
@@ -164,7 +163,7 @@ impl<T: Serialize> Text<'_, T> {
 }
 
 impl<'a, T> Text<'a, T> {
-    /// Wraps a text that already is the JSON of a `T`.
+    /// Wraps text that is already the JSON of a `T`.
     pub fn made(text: &'a str) -> Self {
         Self {
             text: text.into(),
@@ -198,7 +197,7 @@ impl<T: JsonSchema> JsonSchema for Text<'_, T> {
     }
 }
 
-/// A JSON object whose member names are data, in this order.
+/// A JSON object whose field names are data. The fields are written in the given order.
 #[derive(Debug, Clone)]
 pub struct Members<K, V>(pub Vec<(K, V)>);
 

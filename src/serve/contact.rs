@@ -13,8 +13,8 @@ pub struct Contact<'a> {
 impl<'a> Contact<'a> {
     /// Parses `Data desk <desk@example.org>`, or the address alone.
     pub fn parse(text: &'a str) -> Option<Self> {
-        // The class lists the characters that DCAT-US allows. Any other character in front of the
-        // match makes the whole text invalid: the rest of it must not count as a shorter address.
+        // The class lists the characters that DCAT-US allows. Any other character before the match
+        // makes the entire text invalid, so that the rest is not accepted as a shorter address.
         static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(
                 r"(?:^|[\s<])([A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)>?\s*$",
@@ -61,7 +61,8 @@ mod tests {
             (read("call +1 555 0100"), read("desk@localhost"), read("")),
             (None, None, None)
         );
-        // Cut at a character that DCAT-US does not allow, these would be the addresses of others.
+        // If these texts were cut at a character that DCAT-US does not allow, the result would be
+        // somebody else's address.
         assert_eq!(
             (
                 read("Desk <a%b@example.org>"),

@@ -1,5 +1,5 @@
-//! Reports what is published: vintages, counts, sources, dates and verdicts of each dataset, and
-//! what is missing.
+//! Reports what is published: vintages, counts, sources, dates and validation results of each
+//! dataset, and what is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,9 +68,9 @@ pub const ALL: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct CoverageReport<'a> {
-    /// Datasets of the release: all, or those of the family in the path.
+    /// All datasets of the release, or the datasets of the family in the path.
     datasets: Vec<DatasetCoverage<'a>>,
-    /// Datasets of the release's families without any record in the release.
+    /// Datasets of the release's families that have no records in the release.
     without_records: Vec<WithoutRecords<'a>>,
 }
 
@@ -93,7 +93,7 @@ struct DatasetCoverage<'a> {
     grain: Option<&'a str>,
     #[serde(flatten)]
     origin: Origin,
-    /// Version of the contract that the release was made with.
+    /// Version of the contract with which the release was built.
     schema_version: &'a str,
     /// True if the release was built from sample files instead of the publishers' complete files.
     is_sample: bool,
@@ -108,45 +108,46 @@ struct DatasetCoverage<'a> {
     /// Contents and gaps of each list of permits or licenses, each registry of businesses, and each
     /// state of `tax.state`; empty for other datasets.
     lists: Vec<CoveredList<'a>>,
-    /// Areas and people that the whole dataset covers.
+    /// Areas and population that the entire dataset covers.
     reach: Reach<'a>,
     /// Builds whose layout was seen in the publisher's records, and builds whose layout is known
-    /// only from documentation, with the people in their areas.
+    /// only from documentation, with the number of people in their areas.
     reach_by_layout: ReachByLayout,
-    /// Publishers' labels of the files that the dataset was built from.
+    /// Publishers' labels for the files from which the dataset was built.
     source_versions: Vec<SourceVersion<'a>>,
-    /// Outcome of the rows of each source of the dataset's builds; the outcomes of a source add up
-    /// to `read`. Omits sources that are not read row by row.
+    /// Row outcomes for each source of the dataset's builds. A source's outcomes add up to `read`.
+    /// Omits sources that are not read row by row.
     source_rows: Vec<RowsOfSource<'a>>,
-    /// Known words of the publisher in each coded column of each build. Empty for datasets without
-    /// such columns, and for builds of earlier versions.
+    /// Known publisher terms in each coded column of each build. Empty for datasets without such
+    /// columns, and for builds of earlier versions.
     words: Vec<KnownWords<'a>>,
     /// Findings about the sources of the builds that an operator has to resolve. `new_column`: the
-    /// publisher added a column, which is not published. `empty_column`, `column_turned_empty`.
-    /// `file_missing`: one of several files did not arrive, and the previous one stays in use if it
-    /// exists. `optional_file_missing`. `unconfirmed_layout`: known only from documentation.
-    /// `unknown_words`: more of a column's texts have no known meaning than the declaration allows.
-    /// `meaning_lost`: so many texts are unknown that answers carry a notice.
+    /// publisher added a column, which is not published. `empty_column`, `column_turned_empty`: a
+    /// column is empty or became empty. `file_missing`: one of several files did not arrive, and
+    /// the previous file stays in use if it exists. `optional_file_missing`: an optional file did
+    /// not arrive. `unconfirmed_layout`: the layout is known only from documentation.
+    /// `unknown_words`: a column has more terms without a known meaning than the declaration
+    /// allows. `meaning_lost`: so many terms are unknown that answers carry a notice.
     findings: Vec<SourceFinding<'a>>,
     /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
     source_date: Option<String>,
     /// Time at which the release was published, RFC 3339 UTC.
     published_at: Instant<'a>,
     /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
-    /// Data that fail are not published.
+    /// Data that fails validation is not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
-    /// True if the last attempt to renew a part failed and its last good build is served.
+    /// True if the last attempt to renew a part failed and the last good build is served.
     is_stale: bool,
-    /// Known limits of the dataset, in words.
+    /// Known limits of the dataset, as text.
     not_covered: &'a [String],
     /// Parts of the dataset that are built separately, such as a vintage or a city.
     partitions: Vec<Partition<'a>>,
-    /// Number of registrants by outcome; only for the archive of facts.
+    /// Number of registrants by outcome; present only for the facts archive.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<&str, u64>")]
     outcomes: Option<BTreeMap<&'a str, u64>>,
-    /// Age of the dataset's newest source file against the publisher's cadence.
+    /// Age of the dataset's newest source file relative to the publisher's cadence.
     freshness: Freshness,
     /// Most serious condition of the dataset.
     state: DatasetState,
@@ -175,7 +176,7 @@ struct SourceVersion<'a> {
 struct RowsOfSource<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// Number of rows read from the source's files, without those that the declaration ignores.
+    /// Number of rows read from the source's files, excluding rows that the declaration ignores.
     read: u64,
     /// Number of rows that start a published record.
     records: u64,
@@ -334,7 +335,7 @@ fn covered_lists<'a>(
     .unwrap_or_default()
 }
 
-/// Returns the states with complete rates. Only the dataset of states has such a set.
+/// Returns the states with complete rates. Only the state dataset has such a set.
 fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&'a str>> {
     (dataset_id == STATES).then(|| TaxTables::from_release(release).whole_states().collect())
 }
@@ -354,7 +355,7 @@ fn source_versions<'a>(tasks: &[&'a TaskEntry]) -> Vec<SourceVersion<'a>> {
         .collect()
 }
 
-/// Sums the outcomes of the rows of each source over the builds of a dataset.
+/// Sums the row outcomes of each source over a dataset's builds.
 fn source_rows<'a>(tasks: &[&'a TaskEntry]) -> Vec<RowsOfSource<'a>> {
     let mut by_source: BTreeMap<&str, SourceRows> = BTreeMap::new();
     for (source_id, rows) in tasks.iter().flat_map(|task| &task.source_rows) {

@@ -30,7 +30,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Collects the distinct values over the builds of a dataset.
+    /// Collects the distinct values of a dataset's builds.
     pub fn from_tasks(tasks: &[&TaskEntry]) -> Self {
         let distinct = |value: fn(&TaskEntry) -> &str| {
             tasks
@@ -53,7 +53,7 @@ impl Origin {
         joined.split("; ").filter(|one| !one.is_empty()).collect()
     }
 
-    /// Returns the credit line for products made from the data.
+    /// Returns the credit line for products derived from the data.
     pub fn credit(&self) -> String {
         format!(
             "Source: {} ({}). Licence: {}.",
@@ -92,7 +92,7 @@ pub fn citation(
     )
 }
 
-/// Returns the title of a dataset, or its id if this program has no contract for it.
+/// Returns the title of a dataset, or its id if this program has no contract for the dataset.
 pub fn title<'a>(dataset_id: &'a str, contract: Option<&'a Contract>) -> &'a str {
     contract.map_or(dataset_id, |contract| &contract.title)
 }
@@ -141,7 +141,7 @@ pub fn tasks_of<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> Vec<&'a T
         .collect()
 }
 
-/// Returns the result of validation. A dataset that failed is never published.
+/// Returns the result of validation. A dataset that fails validation is never published.
 pub fn verdict(dataset: &DatasetEntry) -> &'static str {
     let has_warnings = dataset
         .parts
@@ -154,7 +154,7 @@ pub fn verdict(dataset: &DatasetEntry) -> &'static str {
     }
 }
 
-// Row counts of a dataset, and the results of validation.
+// Row counts and validation results of a dataset.
 #[derive(Serialize, JsonSchema)]
 pub struct Counts<'a> {
     /// Number of records in the dataset.
@@ -195,7 +195,7 @@ pub struct SourceFinding<'a> {
     source_id: &'a str,
     /// Stable code of the finding, such as `new_column`.
     code: &'a str,
-    /// Description of the finding, in words.
+    /// Description of the finding as text.
     detail: String,
 }
 
@@ -210,7 +210,7 @@ pub fn findings<'a>(call: &Call<'_>, tasks: &[&'a TaskEntry]) -> Vec<SourceFindi
     reported.collect()
 }
 
-/// Returns the distinct notes of validation about totals that did not block a part.
+/// Returns the distinct validation notes about totals that did not block a part.
 pub fn notes<'a>(call: &Call<'_>, parts: impl IntoIterator<Item = &'a Part>) -> BTreeSet<String> {
     parts
         .into_iter()
@@ -224,8 +224,8 @@ pub fn day_of(manifest: &Manifest) -> &str {
     manifest.published_at.get(..10).unwrap_or_default()
 }
 
-/// Returns the date of the newest file that the parts were built from. Parts of one build share
-/// their files.
+/// Returns the date of the newest file from which the parts were built. Parts from the same build
+/// share source files.
 pub fn newest_date<'a>(
     manifest: &Manifest,
     parts: impl IntoIterator<Item = &'a Part>,
@@ -270,21 +270,21 @@ pub struct Partition<'a> {
     /// Date of the partition's newest source file, YYYY-MM-DD; null if no file has a date.
     source_date: Option<String>,
     /// Time of the partition's newest build, RFC 3339 UTC; null if the release does not describe
-    /// it.
+    /// the build.
     built_at: Option<&'a str>,
-    /// Evidence of the sources' layout: a file of the publisher, or documentation only; null for
-    /// builds without this statement.
+    /// Evidence for the layout of the sources: a publisher's file, or only documentation; null for
+    /// builds that do not state the evidence.
     #[schemars(extend("enum" = ["file", "documented", "confirmed", null]))]
     layout_evidence: Option<String>,
-    /// Evidence of the layout of each source, and the month in which it was last seen.
+    /// Evidence for each source's layout, with the month in which the layout was last seen.
     evidence: Vec<Evidence<'a>>,
-    /// Day since which the publisher's next edition is late by its calendar. Null if it is on time,
-    /// if no calendar is known, and for all partitions but the newest.
+    /// Date since which the publisher's next edition is late by its calendar. Null if the edition
+    /// is on time, if no calendar is known, or if the partition is not the newest.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
-    /// True if the last attempt to renew the partition failed and its last good build is served.
+    /// True if the last attempt to renew the partition failed and the last good build is served.
     is_stale: bool,
-    /// Reason of the failed renewal; null if the renewal did not fail.
+    /// Reason for the failed renewal; null if the renewal did not fail.
     stale_reason: Option<String>,
     /// Findings about totals that did not block the build.
     #[schemars(with = "Vec<String>")]
@@ -296,8 +296,8 @@ pub struct Partition<'a> {
 struct Evidence<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// Evidence of the layout: a `file` of the publisher, an `excerpt` of its records, or
-    /// `documented` in its documentation only.
+    /// Evidence for the layout: `file` (a publisher's file), `excerpt` (an excerpt from the
+    /// publisher's records), or `documented` (only the publisher's documentation).
     #[schemars(with = "&str", extend("enum" = ["file", "excerpt", "documented"]))]
     kind: Option<String>,
     /// Month in which the layout was seen, such as 2026-02.
@@ -335,7 +335,8 @@ impl<'a> Partition<'a> {
                 .sum(),
             source_date: newest_date(manifest, parts.iter().copied()),
             built_at: tasks.values().map(|task| task.built_at.as_str()).max(),
-            // The weakest evidence if builds differ: `documented` sorts before `file`.
+            // If builds differ, this is the weakest evidence, because `documented` sorts before
+            // `file`.
             layout_evidence: tasks
                 .values()
                 .filter_map(|task| word(task.layout_evidence))

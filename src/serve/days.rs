@@ -9,7 +9,7 @@ pub fn since_epoch(date: Date) -> i32 {
     date.since(EPOCH).map_or(0, |span| span.get_days())
 }
 
-/// Returns the date of a day number, limited to the range of the calendar.
+/// Returns the date for a day number, clamped to the calendar's range.
 pub fn date(days: i32) -> Date {
     EPOCH.saturating_add(jiff::Span::new().days(days))
 }

@@ -1,5 +1,6 @@
-//! Writes JSON straight into a buffer, without a tree, and decimals as exact text. The last byte of
-//! the buffer decides whether a comma is due: it is never inside a string when a value begins.
+//! Writes JSON directly into a buffer, without a tree, and decimals as exact text. The last byte of
+//! the buffer determines whether a comma is needed. This byte is never inside a string when a value
+//! begins.
 
 use std::io::{self, Write};
 
@@ -24,7 +25,7 @@ impl Json {
         self.buffer
     }
 
-    /// Writes the name of an object's next member; a value must follow. Names are plain identifiers
+    /// Writes the name of an object's next field; a value must follow. Names are plain identifiers
     /// of this program and are not escaped.
     pub fn key(&mut self, name: &str) -> &mut Self {
         debug_assert!(is_plain(name.as_bytes()), "{name}");
@@ -35,7 +36,7 @@ impl Json {
         self
     }
 
-    /// Writes an object whose members `write` adds.
+    /// Writes an object whose fields `write` adds.
     pub fn object(&mut self, write: impl FnOnce(&mut Self)) {
         self.separate();
         self.buffer.push(b'{');
@@ -135,13 +136,13 @@ impl Json {
         self.raw("null");
     }
 
-    /// Writes text that already is a JSON value, or members of the object that is being written.
+    /// Writes text that is already a JSON value, or fields of the object that is being written.
     pub fn raw(&mut self, value: &str) {
         self.separate();
         self.buffer.extend_from_slice(value.as_bytes());
     }
 
-    /// Writes a value with serde. Bytes are written as text that already is JSON.
+    /// Writes a value with serde. Bytes are written as text that is already JSON.
     pub fn value(&mut self, value: &impl serde::Serialize) {
         self.separate();
         let mut serializer =
@@ -151,7 +152,7 @@ impl Json {
             .expect("plain data has a JSON form");
     }
 
-    /// Writes the members of a struct into the object that is being written.
+    /// Writes the fields of a struct into the object that is being written.
     pub fn members(&mut self, of: &impl serde::Serialize) {
         let start = self.buffer.len() + usize::from(self.needs_comma());
         self.value(of);
@@ -177,7 +178,7 @@ impl Json {
     }
 }
 
-/// Formats what serde serializes like the other methods of [`Json`].
+/// Formats serde output in the same way as the other methods of [`Json`].
 struct JsonFormatter;
 
 impl Formatter for JsonFormatter {
@@ -209,7 +210,8 @@ impl Formatter for JsonFormatter {
     }
 }
 
-/// Reports whether a text needs no escaping. Reads eight bytes at a time: most texts are short.
+/// Reports whether text needs no escaping. Reads eight bytes at a time, because most texts are
+/// short.
 fn is_plain(bytes: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = ONES << 7;
@@ -222,7 +224,7 @@ fn is_plain(bytes: &[u8]) -> bool {
             | below(word ^ (ONES * u64::from(b'"')), 1)
             | below(word ^ (ONES * u64::from(b'\\')), 1)
     };
-    // The last chunk overlaps the chunk before it if the length is no multiple of eight.
+    // The last chunk overlaps the chunk before it if the length is not a multiple of eight.
     match (
         bytes.last_chunk(),
         bytes.first_chunk::<4>(),
@@ -247,8 +249,9 @@ fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Returns a number in millionths if it is the float nearest to them, as degrees and shares are.
-/// With at most fifteen digits no shorter number is nearer, so these digits are the shortest form.
+/// Returns a number in millionths if the number is the float nearest to that value, as degrees and
+/// shares are. With at most fifteen digits, no shorter number is nearer, so these digits are the
+/// shortest form.
 fn millionths(value: f64) -> Option<i64> {
     const MOST: f64 = 1e15;
     let scaled = (value * 1e6).round();

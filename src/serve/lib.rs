@@ -1,6 +1,7 @@
 //! Serves the `/v1` API over HTTP from one release in memory, read-only. A request is answered from
 //! the release that was current when it arrived; a new release is loaded next to it and then
-//! swapped in. This crate knows releases, keys and contracts. It never fetches, decodes or builds.
+//! swapped in. This crate handles releases, keys and contracts. It never fetches, decodes or
+//! builds.
 
 mod admin;
 mod answer;
@@ -60,7 +61,7 @@ pub mod fuzzing {
 
     const CONNECTION: &str = "c0";
 
-    /// Returns the stream's replies to a message, as far as they do not depend on a release.
+    /// Returns the stream's replies to a message, except replies that depend on a release.
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
             Ok(ClientFrame::Auth(auth)) => vec![frames::error(
@@ -119,7 +120,7 @@ pub mod fuzzing {
         (written, read)
     }
 
-    /// Reads the release and the sort key of any text.
+    /// Reads the release and the sort key from any text.
     pub fn read_cursor(text: &str, release: &ReleaseId, filters: &str) -> (bool, Option<String>) {
         (
             cursor::release_of(text).is_ok(),

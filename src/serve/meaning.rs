@@ -1,5 +1,5 @@
-//! Counts the records of each list whose coded columns have a publisher's text of unknown meaning.
-//! Reports the lists that lose a column's meaning because too many texts are unknown.
+//! Counts each list's records whose coded columns contain a publisher's term of unknown meaning.
+//! Reports the lists in which a column loses its meaning because too many terms are unknown.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::answer::Float;
 use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 
-/// Maximum number of unknown texts reported per column.
+/// Maximum number of unknown terms reported per column.
 const MAX_WORDS: usize = 10;
 
 /// Maximum number of lists named by a notice.
 const MAX_LISTS: usize = 5;
 
-/// Shares are cut off after four decimals.
+/// Shares are truncated to four decimal places.
 const SHARE_STEPS: f64 = 10_000.0;
 
 #[derive(Serialize, JsonSchema)]
@@ -25,30 +25,30 @@ pub struct KnownWords<'a> {
     task_id: &'a str,
     /// The coded column, such as `status`.
     column: &'a str,
-    /// Number of records that have a publisher's text for the column.
+    /// Number of records in which the column contains a publisher's term.
     rows: u64,
-    /// Number of records whose text has no known meaning. In these records the column is `unknown`
-    /// or null, and `unknown_values` has the text.
+    /// Number of records whose term has no known meaning. In these records the column is `unknown`
+    /// or null, and `unknown_values` contains the term.
     unknown_rows: u64,
-    /// Share of the records whose text is known, 0 to 1, cut off after four decimals.
+    /// Share of records whose term is known, from 0 to 1, truncated to four decimal places.
     known_share: Float,
-    /// True if so few texts are known that answers from the list carry the notice `MEANING_LOST`.
-    /// The limit is 75 %, unless the list's declaration sets another.
+    /// True if so few terms are known that answers from the list carry the notice `MEANING_LOST`.
+    /// The limit is 75 %, unless the list's declaration sets another limit.
     is_meaning_lost: bool,
-    /// At most ten of the texts without a known meaning, the most frequent first.
+    /// Most frequent terms without a known meaning, at most ten, in descending order of frequency.
     commonest_unknown: Vec<UnknownWord>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "KnownWordsCommonestUnknown")]
 struct UnknownWord {
-    /// A text as the publisher wrote it.
+    /// A term as the publisher wrote it.
     word: String,
-    /// Number of records with the text.
+    /// Number of records with the term.
     rows: u64,
 }
 
-/// Returns the known words of a dataset's coded columns, by build and column.
+/// Returns the known terms in a dataset's coded columns, by build and column.
 pub fn known_words<'a>(
     manifest: &'a Manifest,
     dataset_id: &str,
@@ -87,7 +87,7 @@ pub struct Searched<'a> {
     pub states: &'a [String],
 }
 
-/// Returns a notice that names the searched lists in which the meaning of a column is lost, if any.
+/// Returns a notice that names the searched lists in which a column's meaning is lost, if any.
 pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
     if searched.jurisdictions.is_empty() && searched.states.is_empty() {
         // The answer is not about lists, or about all of them; `/v1/coverage` reports the lost

@@ -1,7 +1,7 @@
 //! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes. The
-//! chain has the record, its part, release, run and channel. For each source cell it has the
-//! snapshot, archive member and byte range. On request it adds the bytes, commands that fetch the
-//! same bytes, and the result of building the record again from them.
+//! chain contains the record, its part, release, run and channel. For each source cell it contains
+//! the snapshot, archive member and byte range. On request it adds the bytes, commands that fetch
+//! the same bytes, and the result of building the record again from them.
 
 use std::sync::Arc;
 
@@ -41,9 +41,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list. `bytes`: the publisher's bytes, and commands that fetch the same bytes; for
-        /// lists that may contain personal data, only what is published of them. `replay`: the
-        /// result of building the record again from its bytes.
+        /// Comma-separated list. `bytes`: the publisher's bytes, and commands that fetch the same
+        /// bytes; for lists that may contain personal data, only the published part of the bytes.
+        /// `replay`: the result of building the record again from its bytes.
         include: Vec<&'a str> = Kind::Word(&["bytes", "replay"]),
         ..RELEASE, ..AS_OF,
     }
@@ -53,18 +53,19 @@ query! {
 struct Chain<'a> {
     /// Record that the chain explains, with its columns.
     record: ChainRecord<'a>,
-    /// How the figure was computed from the publisher's figures; null if it is the publisher's own.
+    /// How the figure was computed from the publisher's figures; null if the publisher states the
+    /// figure itself.
     formula: Option<String>,
     /// Rules for columns of the record that the source states in a similar form, such as `fy` for
-    /// `fiscal_year`; empty if the record has none.
+    /// `fiscal_year`; empty if the record has no such columns.
     derivations: Vec<Derivation<'a>>,
     /// Parquet file that contains the record.
     part: ChainPart<'a>,
-    /// Build that made the file.
+    /// Build that produced the file.
     build: Build<'a>,
     /// Release that published the file.
     release: ChainRelease<'a>,
-    /// Publisher's bytes that the record was made from.
+    /// Publisher's bytes from which the record was built.
     sources: Vec<Source<'a>>,
     /// Result of rebuilding the record from its source bytes; only with `include=replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,13 +79,13 @@ struct ChainRecord<'a> {
     record_id: &'a str,
     /// Dataset of the record.
     dataset_id: &'a str,
-    /// Version of the dataset's contract; null if the release does not name one.
+    /// Version of the dataset's contract; null if the release names no version.
     schema_version: Option<&'a str>,
     /// Result of validation: `passed`, or `passed_with_warnings` if the record carries warnings.
     #[schemars(with = "&str")]
     validation_status: Option<&'a Value>,
-    /// The record as published, by column. A figure is a number; it is a text only if a JSON number
-    /// would not keep all its digits.
+    /// The record as published, by column. A figure is a number; it is a string only if a JSON
+    /// number would not keep all its digits.
     #[schemars(with = "Members<&str, ColumnValue<'_>>")]
     columns: &'a Map<String, Value>,
 }
@@ -94,7 +95,7 @@ struct ChainRecord<'a> {
 struct Derivation<'a> {
     /// Name of the column that is derived.
     column: &'a str,
-    /// How its value is derived.
+    /// How the column's value is derived.
     rule: &'a str,
 }
 
@@ -117,8 +118,8 @@ struct Build<'a> {
     task_id: &'a str,
     /// Identifier of the pipeline; null if the release does not describe the task.
     pipeline_id: Option<&'a str>,
-    /// Digest of source files, declaration, contracts and code; equal digests mean equal output.
-    /// Null if the release does not describe the task.
+    /// Digest of the source files, declaration, contracts and code; equal digests mean equal
+    /// output. Null if the release does not describe the task.
     input_hash: Option<Sha256>,
     /// Time of the build, RFC 3339 UTC; null if the release does not describe the task.
     built_at: Option<&'a str>,
@@ -136,9 +137,9 @@ struct ChainRelease<'a> {
     channel: &'a str,
     /// Time at which the release was published, RFC 3339 UTC.
     published_at: Instant<'a>,
-    /// Identifier of the run that made the release.
+    /// Identifier of the run that built the release.
     run_id: &'a str,
-    /// Version of the program that made the release.
+    /// Version of the program that built the release.
     pubdata_version: &'a str,
 }
 
@@ -147,25 +148,26 @@ struct ChainRelease<'a> {
 struct Source<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// The publisher's file as fetched. Members are null if the release does not list the file.
+    /// The publisher's file as fetched. Its fields are null if the release does not list the file.
     snapshot: File<'a>,
     /// Name of the file in the archive; null if the snapshot is not an archive.
     member: Option<&'a str>,
-    /// Digest of the member's bytes, for pointers that carry one: unchanged members are reused from
-    /// archive to archive. Uses BLAKE3 (`b3sum`), or SHA-256 if the digits have no prefix.
+    /// Digest of the member's bytes, for pointers that carry one, because unchanged members are
+    /// reused from archive to archive. Uses BLAKE3 (`b3sum`), or SHA-256 if the digits have no
+    /// prefix.
     #[schemars(with = "Option<&str>", extend("pattern" = "^(blake3:)?[0-9a-f]{64}$"))]
     member_digest: Option<Digest>,
-    /// First byte, in the member or file after decompression.
+    /// Offset of the first byte in the member, or in the file after decompression.
     offset: u64,
     /// Number of bytes, without the line ending.
     length: u64,
-    /// The bytes themselves, as far as they may be shown; only with `include=bytes`.
+    /// The bytes themselves, if they may be shown; present only with `include=bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ShownBytes")]
     bytes: Option<&'a ShownBytes>,
-    /// Commands that fetch the same bytes from the publisher while its file is unchanged; only with
-    /// `include=bytes`. Empty if the file is not fetched by HTTP, came from a mirror, or was
-    /// imported manually.
+    /// Commands that fetch the same bytes from the publisher while its file is unchanged; present
+    /// only with `include=bytes`. Empty if the file is not fetched by HTTP, came from a mirror, or
+    /// was imported manually.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     commands: Option<Vec<String>>,
@@ -177,7 +179,7 @@ struct File<'a> {
     /// SHA-256 digest of the file, in hexadecimal.
     #[schemars(with = "&str")]
     sha256: Digest,
-    /// URL of the file at the publisher; null if the release does not list the file.
+    /// Publisher's URL of the file; null if the release does not list the file.
     url: Option<&'a str>,
     /// The publisher's own label of the file; null if the release does not list the file.
     source_version: Option<&'a str>,
@@ -189,11 +191,11 @@ struct File<'a> {
     /// How the file was obtained: fetched by the program, or imported manually.
     #[schemars(extend("enum" = ["by program", "by hand", null]))]
     obtained: Option<&'static str>,
-    /// Name of the mirror that the bytes came from instead of the publisher; null if they came from
-    /// the publisher, or were imported manually.
+    /// Name of the mirror from which the bytes came instead of the publisher; null if they came
+    /// from the publisher, or were imported manually.
     mirror: Option<&'a str>,
-    /// URLs that the publisher's server redirected to from `url`, in order, without queries; the
-    /// last gave the bytes. Empty if it did not redirect.
+    /// URLs to which the publisher's server redirected from `url`, in order, without queries. The
+    /// last URL returned the bytes. Empty if the server did not redirect.
     redirected_through: &'a [String],
     /// Size of the file in bytes; null if the release does not list the file.
     size_bytes: Option<u64>,
@@ -202,7 +204,7 @@ struct File<'a> {
 /// Requested views of the publishers' files.
 #[derive(Default)]
 struct ChainExtras {
-    /// One entry for each pointer.
+    /// Shown bytes, one entry for each pointer.
     bytes: Option<Arc<Vec<ShownBytes>>>,
     replay: Option<Arc<ReplayView>>,
 }
@@ -270,7 +272,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         datasets: vec![dataset_id.to_owned().into()],
         ..Meta::default()
     };
-    // Another server of the same store may have the files, and this server may get them later.
+    // Another server with the same store may have the files, and this server may get them later.
     meta.is_uncacheable = extras
         .replay
         .as_ref()
@@ -280,7 +282,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Message of a server without a tracer.
+/// Message from a server without a tracer.
 const NO_TRACER: &str = "this server has no access to the publishers' files";
 
 type Look<T> =
@@ -383,7 +385,7 @@ fn chain<'a>(
     }
 }
 
-/// Describes how a figure was computed that the publisher does not state: the contract's formula
+/// Describes how a figure was computed if the publisher does not state it: the contract's formula
 /// with the record's variables.
 fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Option<String> {
     let is_derived = columns
@@ -420,8 +422,8 @@ impl<'a> Source<'a> {
                 .filter(|input| input.source_id == pointer.source_id)
         };
         let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
-        // A pointer into an archive may carry the member's own digest. In that case the archive of
-        // this release holds that member.
+        // A pointer into an archive may carry the member's own digest. In that case this release's
+        // archive contains that member.
         let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
         Self {
             source_id: &pointer.source_id,
@@ -498,7 +500,7 @@ fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
     }
 }
 
-/// Quotes a text as one word of a shell command.
+/// Quotes a string as one word of a shell command.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,5 +1,5 @@
-//! Routes every request: paths of the route table directly, pages and the stream's socket through
-//! an axum router.
+//! Routes every request. Paths in the route table are routed directly, pages and the stream's
+//! socket through an axum router.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use super::server::Server;
 use super::stream;
 
 impl Server {
-    /// Returns the service that answers requests, for a server or a test.
+    /// Returns the service that answers requests, for use by a server or a test.
     pub fn api(self: &Arc<Self>) -> Api {
         Api(Arc::new(Inner {
             paths: self.paths.clone(),
@@ -102,8 +102,8 @@ where
     }
 }
 
-/// Removes the length that axum sets for responses without a body: it is not the length of the
-/// answer to `GET`.
+/// Removes the length that axum sets for responses without a body, because it is not the length of
+/// the response to `GET`.
 fn without_false_length(mut response: Response) -> Response {
     if is_bodiless(response.status()) {
         response.headers_mut().remove(header::CONTENT_LENGTH);
@@ -111,8 +111,8 @@ fn without_false_length(mut response: Response) -> Response {
     response
 }
 
-/// Returns the answer. A browser that is refused for lack of a key gets a page that explains the
-/// address.
+/// Returns the answer. If a browser is refused because it has no key, returns a page that explains
+/// the URL instead.
 async fn explained<F: Future<Output = Response>>(
     pages: Arc<Pages>,
     request: Request,
@@ -131,7 +131,7 @@ async fn explained<F: Future<Output = Response>>(
     page.unwrap_or(response)
 }
 
-/// Compresses an answer if the request accepts a coding.
+/// Compresses an answer if the request accepts a supported content coding.
 async fn compressed<F: Future<Output = Response>>(
     request: Request,
     answer: impl FnOnce(Request) -> F,
@@ -139,13 +139,13 @@ async fn compressed<F: Future<Output = Response>>(
     if !request.headers().contains_key(header::ACCEPT_ENCODING) {
         return answer(request).await;
     }
-    // A service can be called several times, but this one is called once.
+    // A service can be called several times, but this service is called once.
     let mut answer = Some(answer);
     let once = service_fn(move |request| {
         let answer = answer.take().expect("called once");
         async move { Ok::<_, Infallible>(answer(request).await) }
     });
-    // Counted responses keep their size: clients request ranges of them.
+    // Counted responses are not compressed, because clients request ranges of them.
     let is_packed = |_, _, _: &HeaderMap, extensions: &axum::http::Extensions| {
         extensions.get::<Counted>().is_none()
     };
@@ -228,7 +228,7 @@ async fn admitted(
     )
 }
 
-/// Rejects a request that names another host.
+/// Rejects a request whose host is not this server.
 async fn own_host(
     State(service): State<Arc<service::Service>>,
     request: Request,
@@ -303,7 +303,7 @@ async fn no_route(
     )
 }
 
-/// Rejects a method that the path does not have; the router adds `Allow`.
+/// Rejects a method that the path does not support; the router adds `Allow`.
 async fn wrong_method(
     State(server): State<Arc<Server>>,
     Extension(request_id): Extension<RequestId>,
@@ -366,8 +366,8 @@ async fn ready(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
-/// Serves the metrics to clients on this machine. A request that a proxy forwarded comes from
-/// elsewhere.
+/// Serves the metrics to clients on this machine. Rejects a request that a proxy forwarded, because
+/// it comes from elsewhere.
 async fn metrics_on_main(
     State(server): State<Arc<Server>>,
     Extension(request_id): Extension<RequestId>,
@@ -393,7 +393,7 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
         numbers,
         server.stream.numbers(),
     );
-    // Reading files of the home blocks.
+    // Reading the home's files blocks.
     let reader = server.clone();
     let readings = tokio::task::spawn_blocking(move || {
         reader.readings(release.as_ref().map(|release| &release.manifest))

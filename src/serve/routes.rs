@@ -1,6 +1,6 @@
 //! Declares the route table. Only this module and the router name families. Each endpoint declares
 //! its paths, parameters and access; the router, strict parameter parsing and the OpenAPI document
-//! derive from them.
+//! are derived from these declarations.
 
 use serde_json::Value;
 
@@ -46,8 +46,8 @@ static OF_ALL: Family = Family {
     ],
 };
 
-/// All families. The first is loaded before the others, which receive what it keeps of a release;
-/// the others load in parallel.
+/// All families. The first family is loaded before the others, which receive the tables that it
+/// keeps for a release. The other families load in parallel.
 pub static FAMILIES: [&Family; 11] = [
     &OF_ALL,
     &bulk::FAMILY,
@@ -72,7 +72,7 @@ pub fn loads() -> Vec<Load> {
     FAMILIES.iter().map(|family| family.load).collect()
 }
 
-/// Server URL of code examples if no public URL is set.
+/// Server URL in code examples if no public URL is set.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// Builds the OpenAPI document.

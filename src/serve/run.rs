@@ -1,4 +1,4 @@
-//! Runs the server until a signal stops it: follows the channel and the event log, and finishes
+//! Runs the server until a signal stops it. Follows the channel and the event log, and finishes
 //! requests in progress.
 
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Replica;
 
-/// Maximum number of connections to the address of `/metrics`.
+/// Maximum number of connections to the `/metrics` address.
 const METRICS_CONNECTIONS: usize = 64;
-/// File descriptors that are not API connections: parts being read, the log, connections of
-/// `/metrics`, and connections about to close.
+/// Number of file descriptors that are not API connections: parts being read, the log, connections
+/// to `/metrics`, and connections that are about to close.
 const OTHER_DESCRIPTORS: usize = 256;
-/// Minimum number of other descriptors; with fewer the server cannot answer.
+/// Minimum number of other descriptors; the server cannot answer requests with fewer.
 const MIN_OTHER_DESCRIPTORS: usize = 32;
 const MIN_CONNECTIONS: usize = 8;
 
-/// Serves until the process receives SIGTERM or ctrl-c, then lets requests in progress finish.
+/// Serves until the process receives SIGTERM or Ctrl-C, then lets requests in progress finish.
 ///
 /// # Errors
 /// `Config` if a setting is wrong; `Store` if an address, the certificate, the keys or the store
@@ -91,7 +91,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         tracing::error!("the event log cannot be read: {error}");
     }
     let tail = tokio::spawn(stream::tail(server.stream.clone()));
-    // Metrics stay available until the last request is answered.
+    // Metrics stay available until the last request has been answered.
     let metrics_stop = watch::Sender::new(false);
     let metrics_server = metrics.map(|(address, listener)| {
         tracing::info!("metrics on http://{address}/metrics");
@@ -114,7 +114,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     );
     tokio::spawn(stop_on_signal(server.clone(), stop));
     let outcome = answering.await;
-    // WebSocket connections are not requests: the server above does not wait for them.
+    // WebSocket connections are not requests, so the server above does not wait for them.
     let _ = tokio::time::timeout(settings.drain_limit, server.stream.sockets.drained()).await;
     follower.abort();
     tail.abort();
@@ -128,8 +128,8 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
-/// Raises this process's limit of open files to `needed`, or as far as the system allows. Returns
-/// the limit in effect.
+/// Raises this process's open file limit to `needed`, or as far as the system allows. Returns the
+/// limit in effect.
 fn raise_open_files_limit(needed: u64) -> u64 {
     let before = getrlimit(Resource::Nofile);
     let current = before.current.unwrap_or(u64::MAX);
@@ -147,7 +147,7 @@ fn raise_open_files_limit(needed: u64) -> u64 {
     .map_or(current, |()| raised)
 }
 
-/// Raises the limit of file descriptors, and reduces the number of connections to what the limit
+/// Raises the file descriptor limit, and reduces the number of connections to what the limit
 /// allows.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
     let needed = limits.connections + OTHER_DESCRIPTORS;
@@ -173,9 +173,9 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     Ok(())
 }
 
-/// Bounds sockets and running requests, which cannot be evicted, by the number of connections.
-/// Sockets get half of them and running requests a quarter. A connection can then always be closed
-/// for a new client, such as a health check.
+/// Limits the number of sockets and running requests, which cannot be evicted, relative to the
+/// number of connections. Sockets get half of the connections and running requests a quarter. The
+/// server can then always close a connection to make room for a new client, such as a health check.
 fn share_out(limits: &mut Limits) {
     limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
     limits.simultaneous_requests = limits
@@ -186,7 +186,7 @@ fn share_out(limits: &mut Limits) {
         .min((limits.connections / 8).max(1));
 }
 
-/// Builds the OpenAPI document before the first request for it.
+/// Builds the OpenAPI document before the first client requests it.
 async fn describe(server: Arc<Server>) {
     let making = tokio::task::spawn_blocking(move || _ = server.openapi());
     if let Err(error) = making.await {
@@ -235,7 +235,7 @@ async fn follow_channel(service: Arc<Service>) {
     }
 }
 
-/// Interval at which keys and event log of a store are polled.
+/// Interval at which the keys and event log of a store are polled.
 const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Copies shared keys and events from the store for as long as the server runs.

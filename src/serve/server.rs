@@ -33,7 +33,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Prepares a server; no release is loaded yet.
+    /// Prepares a server without a loaded release.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
         let asyncapi = asyncapi::document(&contracts, &settings.limits, &settings.own_url());
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
@@ -66,8 +66,8 @@ impl Server {
         }))
     }
 
-    /// Returns the OpenAPI document. Building it takes some hundredths of a second, so no release
-    /// waits for it.
+    /// Returns the OpenAPI document. Building the document takes some hundredths of a second, so
+    /// loading a release does not wait for it.
     pub(super) fn openapi(&self) -> &Arc<Document> {
         self.openapi
             .get_or_init(|| Arc::new(json_document(&self.openapi_value)))
@@ -82,7 +82,7 @@ impl Server {
     }
 
     /// Returns the metrics of the home and of the served release, or `None` if the ledger cannot be
-    /// read. Blocks.
+    /// read. This call blocks.
     pub(super) fn readings(&self, manifest: Option<&Manifest>) -> Option<Readings> {
         let history = self
             .watch
@@ -108,11 +108,11 @@ impl Server {
         ))
     }
 
-    /// Reads what the follower has added to the event log. A running server calls this several
-    /// times a second.
+    /// Reads the entries that the follower has added to the event log. A running server calls this
+    /// function several times a second.
     ///
     /// # Errors
-    /// `Store` if the log cannot be read; events read before stay available.
+    /// `Store` if the log cannot be read; events read earlier stay available.
     pub async fn follow_log(&self) -> Result<()> {
         self.stream.look().await
     }

@@ -10,36 +10,36 @@ use crate::tracer::Tracer;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Plans;
 
-/// Settings of the server. Everything but the home and the plans has a default.
+/// Settings of the server. All settings except the home and the plans have defaults.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
     pub home: PathBuf,
-    /// URL of releases that are not in the home: `s3://bucket/prefix`.
+    /// URL of releases that are not in the home, in the format `s3://bucket/prefix`.
     pub store_url: Option<String>,
-    /// Shared rate limits of several servers; without them each server counts separately.
+    /// Rate limits shared by several servers; without them, each server counts separately.
     pub shared_limits: Option<SharedLimitsSettings>,
     pub plans: Plans,
-    /// Reader of the publishers' files; without it, answers that need the files say that it is
-    /// missing.
+    /// Reader of the publishers' files. Without a reader, answers that need the files state that
+    /// the server has no access to them.
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Access to the publishers' files.
     pub snapshots: SnapshotAccess,
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
-    /// True if a proxy terminates TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to
+    /// True if a proxy terminates TLS and sets `X-Forwarded-For`. Plain HTTP may then be bound to
     /// any address.
     pub is_behind_proxy: bool,
     /// Number of chained proxies whose `X-Forwarded-For` entries are trusted.
     pub trusted_hops: usize,
-    /// Address of `/metrics`. `None` serves it on the main address if that is loopback and has no
-    /// proxy.
+    /// Address of `/metrics`. `None` serves the metrics on the main address if that address is
+    /// loopback and has no proxy.
     pub metrics_bind: Option<SocketAddr>,
-    /// Address that callers use, such as `https://data.example.org`; `None` makes links relative.
+    /// URL that callers use, such as `https://data.example.org`; `None` makes links relative.
     pub public_url: Option<String>,
-    /// Contact for questions about the data: an e-mail address, after a name or alone.
+    /// Contact for questions about the data: an e-mail address, with or without a name before it.
     pub contact: Option<String>,
-    /// Web origins that scripts may call from; `*` means any.
+    /// Web origins from which scripts may call the API; `*` means any origin.
     pub cors_origins: Vec<String>,
     /// Access to the HTML pages.
     pub pages: Pages,
@@ -47,7 +47,7 @@ pub struct ServeSettings {
     pub templates: Option<PathBuf>,
     /// Interval at which the channel is polled.
     pub poll_interval: Duration,
-    /// Time that requests in progress may take when the server stops.
+    /// Time limit for requests in progress when the server stops.
     pub drain_limit: Duration,
     pub limits: Limits,
 }
@@ -57,7 +57,7 @@ pub struct ServeSettings {
 pub enum Pages {
     /// Everyone, including data that the API serves only with a key.
     Public,
-    /// Holders of a key.
+    /// Only holders of a key.
     Keyed,
     /// The pages are disabled.
     Off,
@@ -72,7 +72,7 @@ pub enum SnapshotAccess {
     Public,
 }
 
-/// Certificate chain and private key, PEM.
+/// Certificate chain and private key in PEM format.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
     pub certificate: PathBuf,
@@ -88,57 +88,61 @@ pub struct Limits {
     pub body_bytes: usize,
     pub request_time: Duration,
     pub simultaneous_requests: usize,
-    /// Requests of one key, or of one address without a key; part of `simultaneous_requests`.
+    /// Maximum number of simultaneous requests of one key, or of one address without a key; part of
+    /// `simultaneous_requests`.
     pub requests_per_client: usize,
-    /// Maximum number of rows in a whole list.
+    /// Maximum number of rows in a complete list.
     pub max_list_rows: usize,
-    /// Open connections; fewer if the system provides fewer descriptors.
+    /// Maximum number of open connections; fewer if the system provides fewer descriptors.
     pub connections: usize,
-    /// Connections from one address. Does not apply to this machine, or behind a proxy, which has
-    /// one address for all clients.
+    /// Maximum number of connections from one address. Does not apply to this machine, or behind a
+    /// proxy, which uses one address for all clients.
     pub connections_per_address: usize,
     /// Time that a client may take for the TLS handshake, and for the head of a request.
     pub head_time: Duration,
     /// Time for which a client may accept no bytes of the response.
     pub write_time: Duration,
-    /// Bytes of responses that clients have not accepted yet: of all clients, and of one.
+    /// Maximum number of response bytes that clients have not accepted yet: for all clients
+    /// together, and for one client.
     pub bytes_in_flight: usize,
     pub bytes_in_flight_per_client: usize,
-    /// Smaller responses are not counted in these bytes: the limit on connections bounds them.
+    /// Responses smaller than this are not counted in `bytes_in_flight`, because the limit on
+    /// connections bounds them.
     pub least_counted_bytes: usize,
-    /// Limit on the earlier releases kept in memory for `release` and `as_of`, all together. The
-    /// last requested release is always kept.
+    /// Memory limit for all earlier releases kept for `release` and `as_of`. The last requested
+    /// release is always kept.
     pub retained_bytes: usize,
-    /// Limit on the cached parts of datasets that are too large to keep whole in memory, for all
-    /// releases together.
+    /// Limit on the cached parts of datasets that are too large for memory, for all releases
+    /// together.
     pub part_cache_bytes: usize,
     /// Time that a request waits for the bytes of a record, or for its replay.
     pub trace_time: Duration,
-    /// Limit on the parts of a bucket that are kept on disk.
+    /// Limit on the bucket parts that are kept on disk.
     pub disk_cache_bytes: u64,
     /// A part whose decoded rows take at least this many bytes is read from a memory-mapped copy on
     /// disk. Structures derived from parts are kept in files from an eighth of this size.
     pub least_copied_bytes: usize,
-    /// Sockets of the stream, of all clients together.
+    /// Maximum number of stream sockets, for all clients together.
     pub stream_sockets: usize,
-    /// Memory for events that can be sent again; beyond this limit the oldest are dropped first.
+    /// Memory for events that can be sent again; beyond this limit, the oldest events are dropped
+    /// first.
     pub stream_bytes: usize,
-    /// Number of events that may wait for a socket, and how long the queue may exceed it. A daily
-    /// index brings thousands at once.
+    /// Number of events that may wait for a socket, and how long the queue may exceed this number.
+    /// A daily index adds thousands of events at once.
     pub stream_queue: usize,
     pub stream_grace: Duration,
-    /// A socket gets a heartbeat if nothing was sent on it for this time.
+    /// Time without sent data after which a socket gets a heartbeat.
     pub stream_heartbeat: Duration,
-    /// A socket is closed if nothing arrived on it for this time, not even an answer to a ping.
+    /// Time without received data, including answers to pings, after which a socket is closed.
     pub stream_silence: Duration,
-    /// Time within which a client without a key in the upgrade request must send one.
+    /// Time within which a client without a key in the upgrade request must send a key.
     pub stream_auth_time: Duration,
 }
 
-/// Server of the rate limits that several servers share.
+/// Server for the rate limits that several servers share.
 #[derive(Clone)]
 pub struct SharedLimitsSettings {
-    /// May contain a password.
+    /// URL of the server; may contain a password.
     pub url: String,
     pub when_unavailable: WhenUnavailable,
 }
@@ -222,7 +226,7 @@ impl ServeSettings {
         }
     }
 
-    /// Returns the URL of this server: its public address, or the address that it is bound to.
+    /// Returns the URL of this server: its public URL, or the address to which it is bound.
     pub fn own_url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         self.public_url
@@ -264,14 +268,14 @@ impl ServeSettings {
         Ok(())
     }
 
-    /// Reports whether the main address also serves `/metrics`. Behind a proxy it does not: the
-    /// proxy would expose the metrics to everyone.
+    /// Reports whether the main address also serves `/metrics`. Behind a proxy it does not, because
+    /// the proxy would expose the metrics to everyone.
     pub fn is_metrics_on_main(&self) -> bool {
         self.metrics_bind.is_none() && self.bind.ip().is_loopback() && !self.is_behind_proxy
     }
 
-    /// Reports whether web pages in browsers of this machine can reach this server under a host
-    /// name of their own. TLS and proxies already check the host name of a request.
+    /// Reports whether web pages in browsers on this machine can reach this server under a host
+    /// name that they choose. TLS and proxies already check the host name of a request.
     pub fn is_reachable_by_local_browsers(&self) -> bool {
         self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy
     }

@@ -1,6 +1,6 @@
 //! Answers `GET /v1/snapshots/{sha256}`: facts about a publisher's file, and the releases that were
-//! made from it. If the settings allow it, serves the file or a range of it. Only administrators
-//! get files that may contain unpublished personal data.
+//! built from it. If the settings allow it, serves the file or a range of the file. Only
+//! administrators get files that may contain unpublished personal data.
 
 use std::io::SeekFrom;
 use std::ops::Range;
@@ -55,7 +55,7 @@ struct SnapshotReport<'a> {
     sha256: Sha256,
     /// Identifier of the source.
     source_id: &'a str,
-    /// URL of the file at the publisher, without secrets.
+    /// Publisher's URL of the file, without secrets.
     url: &'a str,
     /// The publisher's own label of the file, such as `2019-2023`.
     source_version: &'a str,
@@ -67,11 +67,11 @@ struct SnapshotReport<'a> {
     /// manually.
     #[schemars(extend("enum" = ["by program", "by hand"]))]
     obtained: &'static str,
-    /// Name of the mirror that the bytes came from instead of the publisher; null if they came from
-    /// the publisher, or were imported manually.
+    /// Name of the mirror from which the bytes came instead of the publisher; null if they came
+    /// from the publisher, or were imported manually.
     mirror: Option<&'a str>,
-    /// URLs that the publisher's server redirected to, in order, without queries; empty if it did
-    /// not redirect.
+    /// URLs to which the publisher's server redirected, in order, without queries; empty if the
+    /// server did not redirect.
     redirected_through: &'a [String],
     /// Size of the file in bytes.
     size_bytes: u64,
@@ -79,13 +79,14 @@ struct SnapshotReport<'a> {
     publisher: Option<&'a str>,
     /// Licence of the file; null if the release does not describe the task that read it.
     licence: Option<&'a str>,
-    /// Builds that read the file, in the newest release made from it.
+    /// Builds that read the file, in the newest release built from the file.
     tasks: Vec<&'a str>,
     /// Datasets that were built from the file.
     datasets: Vec<&'a str>,
-    /// Releases that were made from it, newest first, out of the newest 30 that are kept.
+    /// Releases that were built from the file, newest first. Searches only the newest 30 retained
+    /// releases.
     releases: Vec<MadeRelease<'a>>,
-    /// Availability of the file at this server.
+    /// Availability of the file on this server.
     file: Availability,
 }
 
@@ -102,23 +103,23 @@ struct MadeRelease<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SnapshotReportFile")]
 struct Availability {
-    /// True if this server has a copy.
+    /// True if this server has a copy of the file.
     is_here: bool,
-    /// Access with `format=bytes`: nobody, holders of keys, or administrators.
+    /// Clients that have access with `format=bytes`: none, holders of keys, or administrators.
     #[serde(rename = "for")]
     #[schemars(extend("enum" = ["nobody", "keys", "administrators"]))]
     for_whom: &'static str,
 }
 
-/// Number of releases that are searched, the newest that are kept.
+/// Maximum number of retained releases that are searched, newest first.
 const MAX_RELEASES: usize = 30;
 
 /// A snapshot, and the releases that used it.
 struct Used {
     snapshot: Snapshot,
-    /// Manifest of the newest release that was made from the snapshot.
+    /// Manifest of the newest release that was built from the snapshot.
     manifest: Arc<Manifest>,
-    /// Release ids and times of publication, newest first.
+    /// Release ids and publication times, newest first.
     releases: Vec<(String, String)>,
 }
 
@@ -142,7 +143,7 @@ impl Used {
     }
 }
 
-/// Finds a snapshot in the newest releases that are kept.
+/// Finds a snapshot in the newest retained releases.
 async fn find(call: &Call<'_>) -> Result<Used> {
     let text = call.path_value("sha256");
     let digest: Digest = text.parse().map_err(|error| {
@@ -361,7 +362,7 @@ async fn read(
                 return Ok(None);
             }
             let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
-            // If the file was truncated in the meantime, the response breaks off.
+            // If the file was truncated in the meantime, the response is cut off.
             file.read_exact(&mut piece).await.at("read", &path)?;
             let left = left - piece.len() as u64;
             Ok(Some((piece, (file, left, path))))

@@ -1,5 +1,5 @@
-//! Defines the access to the publishers' files that answers need. The server does not read these
-//! files; the program that starts it provides an implementation.
+//! Defines how answers access the publishers' files. The server does not read these files itself;
+//! the program that starts the server provides an implementation.
 
 use std::fmt::Debug;
 
@@ -9,14 +9,14 @@ use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
 use pubdata_store::evidence::{ReplayView, ShownBytes};
 
-/// Reader of the files that records were made from. Its results may be shown to every client with
+/// Reader of the files from which records were built. Its results may be shown to every client with
 /// access to the record.
 pub trait Tracer: Debug + Send + Sync {
-    /// Returns the bytes of a record, one entry for each of its pointers. May block.
+    /// Returns the bytes of a record, one entry for each of the record's pointers. May block.
     fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<ShownBytes>>>;
 
-    /// Reports whether a source's files may be shown as they are, because they contain no
-    /// unpublished personal data.
+    /// Reports whether a source's files may be shown unchanged, because they contain no unpublished
+    /// personal data.
     fn is_open(&self, source_id: &str) -> bool;
 
     /// Returns the result of building a record again from its bytes. May block.

@@ -1,5 +1,5 @@
-//! Reads and writes the append-only file of what operators reviewed and accepted. The last line
-//! about an id and a rule takes precedence.
+//! Reads and writes the append-only file that records what operators reviewed and accepted. The
+//! last line for an id and a rule takes precedence.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use super::{Home, lines};
 use pubdata_core::error::Result;
 
-/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. Format 2 adds rules of
-/// single tasks, accepted for one run.
+/// Format of the lines in `accepted.jsonl`; readers reject newer formats. Format 2 adds rules of
+/// individual tasks that are accepted for one run.
 pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;
 
-/// One decision of an operator: an acceptance, or its withdrawal.
+/// A decision by an operator: an acceptance, or the withdrawal of an acceptance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acceptance {
-    /// Format of its line in `accepted.jsonl`.
+    /// Format of the line in `accepted.jsonl`.
     #[schemars(extend("enum" = [1, ACCEPTANCE_FORMAT_VERSION]))]
     pub format_version: u32,
-    /// A task, pipeline, source or dataset.
+    /// Id of a task, pipeline, source or dataset.
     pub id: String,
     #[serde(flatten)]
     #[schemars(with = "AcceptedMembers")]
     pub what: Accepted,
-    /// Name of the operator who accepted it.
+    /// Name of the operator who made the decision.
     pub by: String,
     /// Time of the decision, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// The last day on which it is valid, `YYYY-MM-DD`. Absent if it is valid for one run, or until
-    /// it is withdrawn.
+    /// The last day on which the acceptance is valid, `YYYY-MM-DD`. Absent if the acceptance is
+    /// valid for one run, or until it is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Date")]
     pub until: Option<String>,
-    /// True if it withdraws an earlier acceptance. Absent otherwise.
+    /// True if this line withdraws an earlier acceptance. Absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_withdrawn: bool,
 }
@@ -42,17 +42,17 @@ pub struct Acceptance {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Accepted {
-    /// The layout of the files, which was only documented until then.
+    /// The layout of the files, which was known only from documentation before.
     Layout,
-    /// The result that a rule reports. Without a last day it is valid for one run.
+    /// The result that a rule reports. Without a last day, the acceptance is valid for one run.
     Rule { rule: String },
-    /// Losses compared with the last release; format 1 only.
+    /// A loss of records compared with the last release. Used only in format 1.
     Shrink,
     /// The host key of the source's server.
     HostKey { fingerprint: String },
 }
 
-/// The members of all variants of [`Accepted`], for the schema.
+/// The fields of all variants of [`Accepted`], for the schema.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct AcceptedMembers {
@@ -60,16 +60,17 @@ struct AcceptedMembers {
     /// format 1.
     #[schemars(extend("enum" = ["layout", "rule", "shrink", "host_key"]))]
     what: String,
-    /// The rule, such as `shrink` or `drift`. Absent for other kinds.
+    /// The rule, such as `shrink` or `drift`. Absent for other kinds of acceptance.
     #[schemars(skip_serializing_if = "String::is_empty")]
     rule: String,
-    /// Fingerprint of the server's host key; empty if it is withdrawn. Absent for other kinds.
+    /// Fingerprint of the server's host key; empty if the acceptance is withdrawn. Absent for other
+    /// kinds of acceptance.
     #[schemars(skip_serializing_if = "String::is_empty")]
     fingerprint: String,
 }
 
 impl Accepted {
-    /// Returns its name on the command line.
+    /// Returns the name used on the command line.
     pub fn name(&self) -> &str {
         match self {
             Self::Layout => "layout",
@@ -90,8 +91,8 @@ pub fn acceptances(home: &Home) -> Result<Vec<Acceptance>> {
     lines::read_lines(&home.accepted_file(), ACCEPTANCE_FORMAT_VERSION)
 }
 
-/// Returns the acceptances that are valid on a day, oldest first. The last line about an id and a
-/// rule decides.
+/// Returns the acceptances that are valid on a day, oldest first. The last line for an id and a
+/// rule takes precedence.
 pub fn accepted(home: &Home, today: Date) -> Result<Vec<Acceptance>> {
     let today = today.to_string();
     let mut last: Vec<Acceptance> = Vec::new();

@@ -13,10 +13,11 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::printable::{is_unprintable, printable};
 
-/// Prefix of keys, by which scanners recognise a leaked one.
+/// Prefix of API keys, by which secret scanners recognise leaked keys.
 pub(super) const KEY_PREFIX: &str = "pd_";
 
-/// Permission of a key: one scope per product family, one for the stream, one for administration.
+/// Permission that a key grants: one scope per product family, one for the stream, and one for
+/// administration.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -30,7 +31,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// All scopes.
+    /// All scopes, in their canonical order.
     pub const ALL: [Self; 5] = [
         Self::General,
         Self::Geo,
@@ -72,49 +73,50 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The stored part of an API key. The secret is stored only as its SHA-256 digest.
+/// The stored fields of an API key. The secret is stored only as its SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiKey {
-    /// Names the key in lists and logs; not a secret.
+    /// Identifies the key in lists and logs; not a secret.
     pub id: String,
-    /// Name of the holder.
+    /// Name of the key's holder.
     pub name: String,
-    /// Digest of the key.
+    /// Digest of the key's secret.
     pub sha256: Digest,
-    /// The scopes it grants.
+    /// The scopes that the key grants.
     pub scopes: Vec<Scope>,
-    /// The plan that limits its requests: `schemas/_plans.toml`.
+    /// Name of the plan that limits the key's requests, as defined in `schemas/_plans.toml`.
     pub plan: String,
-    /// When it was made, RFC 3339 UTC.
+    /// When the key was created, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
-    /// When it expires, RFC 3339 UTC; null if it does not.
+    /// When the key expires, RFC 3339 UTC; null if it does not expire.
     #[schemars(extend("format" = "date-time"))]
     pub expires_at: Option<String>,
-    /// When it was revoked, RFC 3339 UTC; null while it is valid.
+    /// When the key was revoked, RFC 3339 UTC; null if it was not revoked.
     #[schemars(extend("format" = "date-time"))]
     pub revoked_at: Option<String>,
-    /// When its holder last replaced the secret, RFC 3339 UTC; null if never.
+    /// When the holder last replaced the secret, RFC 3339 UTC; null if never.
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     pub rotated_at: Option<String>,
-    /// The replaced secret; null without one, or if it was ended at once.
+    /// The replaced secret; null if no secret was replaced, or if the old secret was invalidated
+    /// immediately.
     #[serde(default)]
     pub previous: Option<PreviousSecret>,
 }
 
-/// A replaced secret that is accepted for a limited time in addition to the new one.
+/// A replaced secret that is accepted for a limited time in addition to the new secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviousSecret {
-    /// Its digest.
+    /// Digest of the replaced secret.
     pub sha256: Digest,
-    /// Until when it is accepted, RFC 3339 UTC.
+    /// Time until which the secret is accepted, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub valid_until: String,
 }
 
 impl ApiKey {
-    /// Returns whether the key may be used at `now`.
+    /// Returns whether the key is valid at `now`.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none()
             && self
@@ -133,7 +135,8 @@ impl ApiKey {
     }
 }
 
-/// Returns whether an RFC 3339 instant is in the future. Unparseable text counts as past.
+/// Returns whether an RFC 3339 timestamp is in the future. Text that cannot be parsed counts as
+/// being in the past.
 pub(super) fn is_before(now: Timestamp, instant: &str) -> bool {
     instant
         .parse::<Timestamp>()
@@ -149,10 +152,10 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Returns the expiry of a key that is valid for `days` from `now`; `None` if it never expires.
+/// Returns when a key that is valid for `days` from `now` expires; `None` if it never expires.
 ///
 /// # Errors
-/// `Config`, when the expiry is out of range.
+/// `Config`, when the expiry time is out of range.
 pub fn expires_after(days: Option<u16>, now: Timestamp) -> Result<Option<Timestamp>> {
     let expires_at = days
         .map(|days| now.checked_add((i64::from(days) * 24).hours()))
@@ -207,7 +210,7 @@ impl NewKey {
     }
 }
 
-/// Formats an instant for storage: RFC 3339 UTC, to the second.
+/// Formats a timestamp for storage: RFC 3339 UTC, to the second.
 pub(super) fn to_second(instant: Timestamp) -> String {
     instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -219,7 +222,7 @@ pub(super) fn in_order(mut scopes: Vec<Scope>) -> Vec<Scope> {
     scopes
 }
 
-/// Generates a random secret of 256 bits and returns it with its digest.
+/// Generates a random 256-bit secret and returns it with its digest.
 pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
@@ -232,7 +235,7 @@ pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
     Ok((secret, sha256))
 }
 
-/// A new key together with its secret, which is stored nowhere.
+/// A new key together with its secret, which is not stored anywhere.
 #[derive(Debug, Clone)]
 pub struct CreatedKey {
     /// The secret, to be given to the holder.

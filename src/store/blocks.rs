@@ -1,4 +1,4 @@
-//! Hashes a file as a whole and block by block: the digest detects damage, the block checksums
+//! Hashes a file as a whole and block by block. The digest detects damage, and the block checksums
 //! locate it.
 
 use std::io::Read;
@@ -10,8 +10,8 @@ use super::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher};
 
-/// Small enough to locate damage, large enough that the checksums of a 10 GB file take a few
-/// megabytes.
+/// Block size: small enough to locate damage, and large enough that the checksums of a 10 GB file
+/// take only a few megabytes.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 /// Computes the digest of a file and a checksum of each of its blocks.
@@ -23,7 +23,7 @@ pub(super) struct BlockHasher {
     sums: Vec<u32>,
 }
 
-/// CRC-32 of each block of a snapshot, stored next to it.
+/// CRC-32 of each block of a snapshot, stored next to the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockSums {
     block_bytes: usize,
@@ -55,7 +55,7 @@ impl BlockHasher {
         self.digest.clone().finish()
     }
 
-    /// Returns the checksums of all blocks; the last one may be shorter.
+    /// Returns the checksums of all blocks. The last block may be shorter.
     pub(super) fn sums(&self) -> BlockSums {
         let mut whole = self.clone();
         if whole.filled > 0 {
@@ -72,7 +72,7 @@ impl BlockSums {
     /// Returns the byte ranges in which two files differ. Adjacent blocks form one range.
     pub(super) fn differences(&self, other: &Self) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // The sums are from a damaged file or from another version of the program.
+        // The checksums are from a damaged file or from another version of the program.
         if self.block_bytes != other.block_bytes {
             return ranges;
         }

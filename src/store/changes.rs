@@ -1,4 +1,4 @@
-//! Derives from two manifests what differs between their releases, and why. Reads nothing else.
+//! Derives from two manifests how their releases differ, and why. Reads nothing else.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Manifest, Part, TaskEntry};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot};
 
-/// Why a task's build differs from the earlier one.
+/// Why a task's build differs from the build in the earlier release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 #[schemars(with = "CauseMembers")]
@@ -18,8 +18,7 @@ pub enum Cause {
     TaskAdded,
     /// The task is in the earlier release only.
     TaskRemoved,
-    /// The publisher's bytes changed. One side is absent for a file that was not read in that
-    /// release.
+    /// The publisher's bytes changed. One side is absent if that release did not read the file.
     SourceChanged {
         source_id: String,
         url: String,
@@ -32,7 +31,7 @@ pub enum Cause {
         from: String,
         to: String,
     },
-    /// Samples were replaced by the publisher's own files, or the other way round.
+    /// Samples were replaced by the publisher's own files, or vice versa.
     SampleChanged,
     /// An operator confirmed the layout, or withdrew the confirmation.
     LayoutEvidenceChanged,
@@ -42,7 +41,7 @@ pub enum Cause {
         from: String,
         to: String,
     },
-    /// The build differs although no recorded input does.
+    /// The build differs although no recorded input differs.
     InputsChanged,
     /// The last attempt to rebuild the task failed.
     BecameStale {
@@ -52,7 +51,7 @@ pub enum Cause {
     BecameFresh,
 }
 
-/// The members of all variants of [`Cause`], for the schema.
+/// The fields of all variants of [`Cause`], for the schema.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct CauseMembers {
@@ -62,31 +61,31 @@ struct CauseMembers {
         "layout_evidence_changed", "date_changed", "inputs_changed", "became_stale", "became_fresh"
     ]))]
     cause: String,
-    /// The source, for `source_changed`; absent otherwise.
+    /// Id of the source, for `source_changed`; absent for other causes.
     #[schemars(skip_serializing_if = "String::is_empty")]
     source_id: String,
-    /// The file's address, for `source_changed` and `date_changed`; absent otherwise.
+    /// The file's URL, for `source_changed` and `date_changed`; absent otherwise.
     #[schemars(skip_serializing_if = "String::is_empty")]
     url: String,
-    /// Earlier digest, version or date; null for a file that was not read. Absent if `cause` is
-    /// sufficient.
+    /// Earlier digest, version or date; null if the file was not read. Absent if `cause` needs no
+    /// details.
     #[schemars(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Later digest, version or date; null for a file that is no longer read. Absent if `cause` is
-    /// sufficient.
+    /// Later digest, version or date; null if the file is no longer read. Absent if `cause` needs
+    /// no details.
     #[schemars(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Why the rebuild failed, for `became_stale`, null if no reason was recorded; absent
-    /// otherwise.
+    /// Why the rebuild failed, for `became_stale`; null if no reason was recorded. Absent for other
+    /// causes.
     #[schemars(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-/// A file in the earlier and the later release; `None` on the side that did not read it.
+/// A file in the earlier and the later release, with `None` for a release that did not read it.
 pub type InputChange<'a> = (Option<&'a Snapshot>, Option<&'a Snapshot>);
 
-/// Returns by task why its build differs from that of an earlier release. Unchanged tasks are left
-/// out.
+/// Returns, by task, why the build differs from that in an earlier release. Unchanged tasks are
+/// omitted.
 pub fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
     let mut causes = BTreeMap::new();
     for task_id in old.tasks.keys().chain(new.tasks.keys()) {
@@ -98,7 +97,7 @@ pub fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
     causes
 }
 
-/// Returns why a task's build differs; empty if it does not.
+/// Returns why a task's build differs; empty if the build does not differ.
 pub fn causes_of_task(before: Option<&TaskEntry>, after: Option<&TaskEntry>) -> Vec<Cause> {
     match (before, after) {
         (None, None) => Vec::new(),
@@ -163,7 +162,7 @@ fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
     causes
 }
 
-/// Returns the files of a task whose bytes differ between the releases.
+/// Returns a task's files whose bytes differ between the releases.
 pub fn changed_inputs<'a>(
     before: Option<&'a TaskEntry>,
     after: Option<&'a TaskEntry>,
@@ -187,7 +186,7 @@ pub fn changed_inputs<'a>(
         .collect()
 }
 
-/// Pairs the files of both by source and keys, those of the earlier first.
+/// Pairs the files of both tasks by source and keys, starting with the files of the earlier task.
 fn paired_inputs<'a>(before: &'a TaskEntry, after: &'a TaskEntry) -> Vec<InputChange<'a>> {
     fn by_file(task: &TaskEntry) -> BTreeMap<(&str, &BTreeMap<String, String>), &Snapshot> {
         task.inputs

@@ -1,5 +1,5 @@
-//! Reads and moves channels: names that point at releases, with one immutable file per generation.
-//! If two publishers move a channel at once, one wins.
+//! Reads and moves channels. A channel is a name that points at a release, with one immutable file
+//! per generation. If two publishers move a channel at the same time, only one succeeds.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -9,22 +9,22 @@ use super::Releases;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
 
-/// Number of generations that are read concurrently.
+/// Number of generations to read concurrently.
 const READING: usize = 16;
 
-/// Format of the channel files; readers refuse a newer one.
+/// Format of the channel files; readers reject newer formats.
 pub const CHANNEL_FORMAT_VERSION: u32 = 1;
 
-/// One generation of a channel: the release it points at, and how it got there.
+/// One generation of a channel: the release that the channel points at, and why it was moved there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelEntry {
     pub format_version: u32,
     pub channel: String,
-    /// Number from 1; the highest generation is current.
+    /// Generation number, starting at 1. The highest generation is current.
     pub generation: u64,
     pub release_id: ReleaseId,
     pub action: ChannelAction,
-    /// RFC 3339 UTC.
+    /// When the channel was moved, RFC 3339 UTC.
     pub moved_at: String,
     pub run_id: Option<String>,
 }
@@ -43,7 +43,7 @@ pub enum ChannelAction {
 pub struct ChannelMove {
     pub release_id: ReleaseId,
     pub action: ChannelAction,
-    /// RFC 3339 UTC.
+    /// When the channel was moved, RFC 3339 UTC.
     pub moved_at: String,
     pub run_id: Option<String>,
 }
@@ -56,7 +56,7 @@ impl Releases {
         Ok(names)
     }
 
-    /// Returns the current entry of a channel; `None` if nothing was ever published there.
+    /// Returns the current entry of a channel; `None` if nothing was ever published on the channel.
     ///
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the pointer cannot be
@@ -71,7 +71,7 @@ impl Releases {
     /// Returns all generations of a channel, oldest first.
     ///
     /// # Errors
-    /// As for [`Releases::channel`].
+    /// Same as for [`Releases::channel`].
     pub async fn channel_history(&self, name: &str) -> Result<Vec<ChannelEntry>> {
         let generations = self.generations(name).await?;
         stream::iter(generations)
@@ -131,10 +131,11 @@ impl Releases {
         .hint("run again: the run then starts from the other publisher's release"))
     }
 
-    /// Fails if a channel has moved since the given generation (`None`: it did not exist).
+    /// Fails if a channel has moved since the given generation (`None`: the channel did not exist).
     ///
     /// # Errors
-    /// `Busy`, naming the publisher that moved it; `Store`, when the channel cannot be read.
+    /// `Busy`, naming the publisher that moved the channel; `Store`, when the channel cannot be
+    /// read.
     pub async fn refuse_moved(&self, name: &str, since: Option<u64>) -> Result<()> {
         let now = self.channel(name).await?;
         if now.as_ref().map(|entry| entry.generation) == since {
@@ -181,11 +182,11 @@ impl Releases {
         parsed(name, generation, &key, &bytes)
     }
 
-    /// Returns the newest entry after a generation; `None` if the channel did not move. Sends one
-    /// request, where [`Releases::channel`] lists the folder.
+    /// Returns the newest entry after a generation; `None` if the channel did not move. Sends a
+    /// single request, whereas [`Releases::channel`] lists the folder.
     ///
     /// # Errors
-    /// As for [`Releases::channel`].
+    /// Same as for [`Releases::channel`].
     pub async fn channel_after(&self, name: &str, generation: u64) -> Result<Option<ChannelEntry>> {
         let (mut newest, mut generation) = (None, generation + 1);
         while let Some(bytes) = self.store.read(&key(name, generation)?).await? {

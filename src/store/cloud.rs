@@ -1,4 +1,4 @@
-//! Opens buckets of S3, Azure and Google Cloud as object stores. Without the feature `cloud` their
+//! Opens S3, Azure and Google Cloud buckets as object stores. Without the `cloud` feature, their
 //! URLs are rejected.
 
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use pubdata_core::error::{Error, Result};
 /// URL schemes of buckets.
 pub(super) const SCHEMES: [&str; 3] = ["s3", "az", "gs"];
 
-/// Opens a bucket below a prefix.
+/// Opens a bucket, limited to a key prefix.
 ///
 /// # Errors
-/// `Config`, when the environment lacks settings of the bucket, or the program was built without
-/// the feature `cloud`.
+/// `Config`, when the environment lacks settings for the bucket, or when the program was built
+/// without the `cloud` feature.
 #[cfg(feature = "cloud")]
 pub(super) fn open_bucket(
     scheme: &str,

@@ -1,11 +1,12 @@
-//! Keeps copies of large parts as uncompressed Arrow files, from which single rows are read without
-//! decoding a part. The file is mapped into memory, and the system loads the pages that are used.
-//! The bytes of a row are contiguous (`serve::release::row_cells`), so that a row takes a page or
-//! two. A copy is derived from a part and named by the part's digest; if it is lost it is made
-//! again.
+//! Keeps copies of large parts as uncompressed Arrow files, from which individual rows can be read
+//! without decoding a part. The file is mapped into memory, and the system loads only the pages
+//! that are used. The bytes of a row are contiguous (`serve::release::row_cells`), so that reading
+//! a row touches only one or two pages. A copy is derived from a part and named by the part's
+//! digest. A lost copy is created again.
 //!
-//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of
-//! them. So are structures derived from a part that are kept in memory; these are read, not mapped.
+//! Indexes over a dataset's parts are kept in the same way, named by the digests of all parts.
+//! Structures derived from a part for use in memory are also kept like this, but they are read
+//! rather than mapped.
 //!
 //! ```text
 //! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.<versions>.arrow    an Arrow file, then the XXH3 of its bytes
@@ -36,33 +37,34 @@ use super::{Manifest, Part};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
 
-/// Part of every file name: copies of another format are not read, and are removed.
+/// Format version, included in every file name. Copies in another format are not read but removed.
 pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// Returns the suffix of copies that this version of the program reads.
 fn ending() -> String {
     format!(".{FORMAT_VERSION}-{}.arrow", env!("CARGO_PKG_VERSION"))
 }
-/// XXH3 of 128 bits, big-endian. It detects a truncated or damaged file as reliably as SHA-256, and
-/// much faster: a server reads gigabytes when it starts. It is no protection against a process that
-/// may write into this folder, which could also write any digest.
+/// Length of the 128-bit, big-endian XXH3 checksum. XXH3 detects a truncated or damaged file as
+/// reliably as SHA-256, and much faster, which matters because a server reads gigabytes when it
+/// starts. It does not protect against a process that may write to this folder, but such a process
+/// could also write any digest.
 const CHECKSUM_BYTES: usize = 16;
-/// Approximate bytes of rows per byte of Parquet.
+/// Approximate size of rows in bytes per byte of Parquet.
 const ROW_BYTES_OF_PARQUET: usize = 8;
-/// An unfinished file that is older than this was abandoned.
+/// An unfinished file older than this is considered abandoned.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
-/// Length and magic bytes at the end of an Arrow file.
+/// Size of the length field and the magic bytes at the end of an Arrow file.
 const TRAILER_BYTES: usize = 10;
 
-/// The record batches of a copy and the mapped file that contains them.
+/// The record batches of a copy, and the mapped file that contains these batches.
 pub struct Copy {
     pub batches: Vec<RecordBatch>,
     pub file: MappedFile,
 }
 
-/// A file that is mapped into memory. The system kills a process that reads a page beyond the
-/// file's end. A caller therefore checks before each answer that the file is still as it was
-/// mapped.
+/// A file that is mapped into memory. The system kills a process that reads a page beyond the end
+/// of the file. Callers therefore check before each response that the file has not changed since it
+/// was mapped.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -80,8 +82,8 @@ impl MappedFile {
         })
     }
 
-    /// Returns whether the file has not been truncated or modified since it was mapped. A file that
-    /// was removed or replaced by name stays valid.
+    /// Returns whether the file has not been truncated or modified since it was mapped. A mapped
+    /// file remains valid even if its name was removed or replaced.
     pub fn is_as_mapped(&self) -> bool {
         self.file
             .metadata()
@@ -107,13 +109,13 @@ impl Copies {
         }
     }
 
-    /// Returns whether a table is large enough to be read from a copy.
+    /// Returns whether a table is large enough to be served from a copy.
     pub fn is_large(&self, size_bytes: usize) -> bool {
         size_bytes >= self.min_file_bytes
     }
 
-    /// Returns whether the rows of compressed parts are so large that structures derived from them
-    /// are kept in a file.
+    /// Returns whether parts of this compressed size have so many rows that structures derived from
+    /// the rows are kept in a file.
     pub fn exceed_memory_limit(&self, part_bytes: u64) -> bool {
         usize::try_from(part_bytes)
             .is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
@@ -125,13 +127,13 @@ impl Copies {
             .join(format!("{of}-{}{}", form.short(16), ending()))
     }
 
-    /// Returns whether the file exists; it may be damaged.
+    /// Returns whether the file exists. The file is not verified and may be damaged.
     pub fn is_there(&self, of: &Digest, form: &str) -> bool {
         self.path(of, form).exists()
     }
 
-    /// Opens the copy of a part, or an index of parts, in a given form. Returns `None` if it does
-    /// not exist or is damaged.
+    /// Opens the copy of a part, or an index over parts, in a given form. Returns `None` if the
+    /// file does not exist or is damaged.
     pub fn open(&self, of: &Digest, form: &str) -> Result<Option<Copy>> {
         let path = self.path(of, form);
         let Some(file) = opened(&path)? else {
@@ -145,7 +147,8 @@ impl Copies {
     }
 
     /// Reads a copy into heap memory. This suits data that is read so often that even checking the
-    /// file's modification time is too slow. Returns `None` if it does not exist or is damaged.
+    /// file's modification time would be too slow. Returns `None` if the file does not exist or is
+    /// damaged.
     pub fn read(&self, of: &Digest, form: &str) -> Result<Option<Vec<RecordBatch>>> {
         let path = self.path(of, form);
         let Some(file) = opened(&path)? else {
@@ -160,7 +163,7 @@ impl Copies {
             .map(Some)
     }
 
-    /// Writes the copy of a part, or an index of parts, as a read-only file and opens it. All
+    /// Writes the copy of a part, or an index over parts, as a read-only file and opens it. All
     /// batches must have `schema`.
     pub fn write(
         &self,
@@ -171,7 +174,7 @@ impl Copies {
     ) -> Result<Copy> {
         let path = self.path(of, form);
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
-        // Not synced: a file that a crash truncates fails its checksum.
+        // The file is not synced, because a file truncated by a crash fails its checksum.
         let unfinished = path.with_extension(format!(
             "{}-{}",
             std::process::id(),
@@ -183,16 +186,17 @@ impl Copies {
                 .and_then(|()| fs::rename(&unfinished, &path))
                 .at("write", &path)
         }) {
-            // After a full disk the unfinished file must not take space from others.
+            // If the disk is full, the unfinished file must not take up space that other files
+            // need.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
         map(open_file(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
-    /// Removes copies of parts that are in none of these releases, copies of other program
-    /// versions, and files that a killed server left unfinished. A process that has one open keeps
-    /// it.
+    /// Removes copies of parts that are in none of these releases, copies from other program
+    /// versions, and unfinished files left by a killed server. A process that has a removed file
+    /// open can still use it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
         let datasets = || {
             manifests
@@ -241,7 +245,7 @@ pub fn of_all(parts: &[Part]) -> Digest {
     Digest::sha256(lines.as_bytes())
 }
 
-/// A writer that hashes the content.
+/// A writer that hashes the bytes written to it.
 struct Hashing {
     file: BufWriter<File>,
     hasher: Hasher,
@@ -283,7 +287,7 @@ fn fill(
         .at("write", path)
 }
 
-/// Makes a file read-only, so that a mapped file is not changed by mistake.
+/// Makes a file read-only, so that it is not changed by mistake while it is mapped.
 fn seal(path: &Path) -> io::Result<()> {
     let mut permissions = path.metadata()?.permissions();
     permissions.set_readonly(true);
@@ -318,7 +322,7 @@ fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
     else {
         return Ok(None);
     };
-    // Aligned as Arrow arrays require.
+    // The buffer is aligned as Arrow arrays require.
     let mut bytes = MutableBuffer::from_len_zeroed(length);
     file.read_exact(&mut bytes)?;
     let mut hasher = Hasher::new();
@@ -349,14 +353,14 @@ fn is_whole(mut file: &File) -> io::Result<bool> {
     Ok(hasher.finish_128().to_be_bytes() == expected)
 }
 
-/// Maps a file that [`Copies::write`] made or that [`is_whole`] has verified.
+/// Maps a file that [`Copies::write`] created or that [`is_whole`] has verified.
 #[expect(unsafe_code, reason = "a file can be mapped in no other way")]
 fn map(file: File) -> Result<Copy> {
     let file = MappedFile::new(file).map_err(|error| Error::store(error.to_string()))?;
     // SAFETY: behaviour is undefined if the file changes while it is mapped. Copies are read-only
-    // and get their name when they are complete. They are replaced or removed as a whole, which
-    // leaves the mapped file unchanged. A change by another program is detected before the next
-    // answer (`MappedFile::is_as_mapped`).
+    // and receive their final name only when complete. They are replaced or removed as a whole,
+    // which leaves the mapped file unchanged. A change made by another program is detected before
+    // the next response (`MappedFile::is_as_mapped`).
     let mapped =
         unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
     let end = mapped
@@ -367,7 +371,7 @@ fn map(file: File) -> Result<Copy> {
     Ok(Copy { batches, file })
 }
 
-/// Returns the batches of a file whose checksum matches.
+/// Returns the record batches in a file whose checksum matches.
 #[expect(
     unsafe_code,
     reason = "looking at every array again would touch every page"
@@ -393,8 +397,8 @@ fn batches_of(content: Buffer) -> Result<Vec<RecordBatch>> {
             .schema()
             .ok_or_else(|| not_arrow(&"it has no schema"))?,
     )?;
-    // SAFETY: the checksum proves that the bytes are arrays written by this program; validating
-    // each again would read the whole file.
+    // SAFETY: the checksum proves that this program wrote the arrays. Validating each array again
+    // would mean reading the entire file.
     let decoder =
         unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };
     let place = |number: i64| usize::try_from(number).map_err(|error| not_arrow(&error));

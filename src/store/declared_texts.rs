@@ -1,4 +1,4 @@
-//! Reads the texts of declarations and contracts that a release keeps next to its manifest, each
+//! Reads the declaration and contract files that a release keeps next to its manifest. Each file is
 //! named by its digest.
 
 use super::Releases;
@@ -6,14 +6,14 @@ use super::releases::part_key;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 
-/// Returns the path of the text with this digest, relative to its release. `sha256sum` of the file
-/// equals its name.
+/// Returns the path of the file with this digest, relative to the release. The output of
+/// `sha256sum` equals the file's name.
 pub fn declared_path(digest: &Digest) -> String {
     format!("declarations/{digest}.jsonl")
 }
 
 impl Releases {
-    /// Reads a text; `None` if it is missing or was changed.
+    /// Reads a file; `None` if it is missing or was changed.
     pub async fn intact_text(&self, id: &ReleaseId, digest: &Digest) -> Result<Option<String>> {
         let bytes = self
             .store
@@ -24,10 +24,10 @@ impl Releases {
             .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }
 
-    /// Reads a text that the release's manifest lists.
+    /// Reads a file that the release's manifest lists.
     ///
     /// # Errors
-    /// `Store`, when it is missing or was changed.
+    /// `Store`, when the file is missing or was changed.
     pub async fn text(&self, id: &ReleaseId, digest: &Digest) -> Result<String> {
         let lost = || {
             Error::store(format!(

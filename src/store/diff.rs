@@ -1,4 +1,4 @@
-//! Compares two releases: how each record changed, and why each build differs. Parts with equal
+//! Compares two releases: how each record changed, and why each build differs. Parts with identical
 //! bytes are not read.
 
 use crate::parquet_error;
@@ -27,11 +27,11 @@ pub struct ReleaseDiff {
     pub from: ReleaseId,
     /// The later release.
     pub to: ReleaseId,
-    /// Causes by task; unchanged tasks are left out.
+    /// Causes by task; unchanged tasks are omitted.
     pub causes: BTreeMap<String, Vec<Cause>>,
-    /// Changes by dataset; all datasets of both releases, or those that were requested.
+    /// Changes by dataset, for all datasets of both releases or for the requested ones.
     pub datasets: BTreeMap<String, DatasetDiff>,
-    /// By task, why the causes cannot be assigned to single records (`--why`; absent without).
+    /// By task, why the causes cannot be assigned to individual records; present only with `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
     #[serde(rename = "not_told_apart")]
@@ -45,28 +45,28 @@ pub struct DatasetDiff {
     pub added: u64,
     /// Records that are only in the earlier release.
     pub removed: u64,
-    /// Records with a different value in a column that both releases have.
+    /// Records that have a different value in a column present in both releases.
     pub changed: u64,
     /// Records with the same values, taken from different bytes.
     pub provenance_only: u64,
     /// Records without a difference.
     pub unchanged: u64,
-    /// Columns that are only in the later release, or have another type there.
+    /// Columns that are only in the later release, or have a different type in that release.
     pub columns_added: BTreeSet<String>,
-    /// Columns that are only in the earlier release, or have another type there.
+    /// Columns that are only in the earlier release, or have a different type in that release.
     pub columns_removed: BTreeSet<String>,
     /// Tasks whose parts have different bytes.
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
-    /// Number of changed records by combination of causes; each record counts once (`--why`; absent
-    /// without).
+    /// Number of changed records by combination of causes, counting each record once; present only
+    /// with `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<CausedChanges>")]
     pub why: Option<Vec<CausedChanges>>,
 }
 
-/// An input of a record's build whose change changed the record.
+/// A build input whose change affected a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordCause {
@@ -86,7 +86,7 @@ pub enum RecordCause {
 pub struct Causes {
     /// The causes of the change.
     pub causes: Vec<RecordCause>,
-    /// False if at least one of the causes changed the record, but not which.
+    /// False if at least one of the causes changed the record, but it is not known which.
     #[serde(rename = "is_told_apart")]
     pub is_distinguished: bool,
 }
@@ -100,7 +100,7 @@ pub struct CausedChanges {
     pub added: u64,
     /// Records that are only in the earlier release.
     pub removed: u64,
-    /// Records with a different value in a column that both releases have.
+    /// Records that have a different value in a column present in both releases.
     pub changed: u64,
     /// Records with the same values, taken from different bytes.
     pub provenance_only: u64,
@@ -111,7 +111,7 @@ pub struct CausedChanges {
 pub struct RecordWhy {
     #[serde(flatten)]
     pub causes: Causes,
-    /// URLs of the changed files from which the record was taken, before or after; empty if source
+    /// URLs of the changed files from which the record was taken in either release; empty if source
     /// bytes are not a cause.
     pub urls: BTreeSet<String>,
 }
@@ -119,19 +119,19 @@ pub struct RecordWhy {
 /// One record that differs between the releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordDiff {
-    /// The record.
+    /// Id of the record.
     pub record_id: String,
-    /// Kind of change.
+    /// How the record changed.
     pub change: RecordChange,
-    /// The columns that differ; for an added or removed record, all columns with a value.
+    /// The columns that differ; for an added or removed record, all columns that have a value.
     pub columns: Vec<ColumnChange>,
-    /// Why the record changed (`--why`; absent without).
+    /// Why the record changed; present only with `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordWhy")]
     pub why: Option<RecordWhy>,
 }
 
-/// Kind of change of a record.
+/// Kind of change to a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordChange {
@@ -143,16 +143,16 @@ pub enum RecordChange {
 /// A column's values as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ColumnChange {
-    /// The column.
+    /// Name of the column.
     pub column: String,
-    /// Value in the earlier release; null without one.
+    /// Value in the earlier release; null if the record has no value.
     pub from: Option<String>,
-    /// Value in the later release; null without one.
+    /// Value in the later release; null if the record has no value.
     pub to: Option<String>,
 }
 
-/// Compares two releases record by record, with at most `max_examples` per kind of change. An empty
-/// `only` selects all datasets. Parts with equal bytes are not read.
+/// Compares two releases record by record, showing at most `max_examples` records per kind of
+/// change. An empty `only` selects all datasets. Parts with identical bytes are not read.
 ///
 /// # Errors
 /// `Store`, when a manifest or a part cannot be read; `Config`, when neither release has a dataset
@@ -261,7 +261,7 @@ impl PartRows {
         Ok(Self(concat_batches(&schema, &batches)?))
     }
 
-    /// Returns the value columns that this version and a later one share, with the same type.
+    /// Returns the value columns that this version and a later version share with the same type.
     pub fn columns_shared_with(&self, later: &Self) -> Vec<String> {
         let (old, new) = (self.0.schema(), later.0.schema());
         let shared = new
@@ -271,7 +271,7 @@ impl PartRows {
         shared.map(|field| field.name().clone()).collect()
     }
 
-    /// Returns the source pointers of a record; empty if the part does not have the record.
+    /// Returns the source pointers of a record; empty if the part does not contain the record.
     ///
     /// # Errors
     /// `Store`, when the part has no record ids or no pointers.
@@ -292,8 +292,8 @@ fn has(schema: &Schema, field: &Field) -> bool {
         .is_ok_and(|own| own.data_type() == field.data_type())
 }
 
-/// Returns the records that differ between two versions of a part, comparing only `columns`, which
-/// both versions have. The value is `None` if only the record's pointers differ.
+/// Returns the records that differ between two versions of a part. Compares only `columns`, which
+/// must be in both versions. The value is `None` if only the record's pointers differ.
 pub fn changes_of_records(
     before: Option<&PartRows>,
     after: Option<&PartRows>,
@@ -333,7 +333,7 @@ pub fn changes_of_records(
     Ok(changes)
 }
 
-/// Kind of change of a record, with its row numbers before and after.
+/// Kind of change to a record, with the row numbers before and after the change.
 enum RowChange {
     Added(usize),
     Removed(usize),
@@ -342,8 +342,8 @@ enum RowChange {
     Unchanged,
 }
 
-/// Visits the records of two versions of a part: those of the later version in its order, then
-/// those that only the earlier one has.
+/// Visits the records of two versions of a part: first the records of the later version, in order,
+/// then the records that are only in the earlier version.
 fn walk(
     before: &RecordBatch,
     after: &RecordBatch,
@@ -383,8 +383,8 @@ fn walk(
 struct Comparison {
     max_examples: usize,
     total: DatasetDiff,
-    /// At most `max_examples` of each kind, so that the order of the parts does not crowd out a
-    /// rare kind.
+    /// At most `max_examples` records of each kind, so that rare kinds are shown regardless of the
+    /// order of the parts.
     examples: BTreeMap<RecordChange, Vec<RecordDiff>>,
 }
 
@@ -484,7 +484,7 @@ impl Comparison {
         self.examples.entry(record.change).or_default().push(record);
     }
 
-    /// Records the columns that only one side has, or has with another type.
+    /// Records the columns that only one side has, or that have different types on the two sides.
     fn record_schema_changes(&mut self, before: &RecordBatch, after: &RecordBatch) {
         let (old, new) = (before.schema(), after.schema());
         let only = |of: &Schema, other: &Schema| {
@@ -511,8 +511,8 @@ fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
 }
 
 /// Encodes the columns of both sides as bytes that are equal exactly when the values are. A column
-/// whose stored type differs is cast to that of the later release; pointers, for example, once had
-/// unsigned numbers.
+/// whose stored type differs is cast to its type in the later release. For example, pointers were
+/// once stored as unsigned integers.
 fn rows_of(before: &RecordBatch, after: &RecordBatch, names: &[String]) -> Result<(Rows, Rows)> {
     let columns = |batch: &RecordBatch| -> Vec<ArrayRef> {
         names
@@ -551,7 +551,7 @@ fn text(batch: &RecordBatch, column: &str, row: usize) -> Result<Option<String>>
     let text = ArrayFormatter::try_new(cells, &FormatOptions::default())?
         .value(row)
         .try_to_string()?;
-    // Integers are written as in answers: 19652, not 19652.0.
+    // Integers are written as in API responses: 19652, not 19652.0.
     let whole = Some(&text)
         .filter(|_| cells.data_type().is_floating() || cells.data_type().is_decimal())
         .and_then(|text| text.strip_suffix(".0"));

@@ -1,4 +1,5 @@
-//! Measures how much disk space a home takes, by folder, and what is left on its file system.
+//! Measures how much disk space a home uses, by folder, and how much space is left on the file
+//! system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -10,20 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::Home;
 use pubdata_core::error::{Error, Result};
 
-/// Maximum number of files and folders in one walk. A larger home is reported as partial.
+/// Maximum number of files and folders in one walk. The report for a larger home is marked as
+/// partial.
 const MAX_ENTRIES: usize = 2_000_000;
 
-/// Name for the files that are directly in the home, such as the ledger.
+/// Name under which files directly in the home, such as the ledger, are reported.
 const ROOT_FILES: &str = "files";
 
-/// Block size in which the operating system counts, independent of the file system.
+/// Unit in which the operating system counts blocks, independent of the file system.
 const BLOCK_BYTES: u64 = 512;
 
-/// Disk space that a home takes.
+/// Disk space that a home uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskUse {
-    /// Bytes by folder of the home. A file with several hard links is counted once, in the first
-    /// folder by name.
+    /// Size in bytes by folder of the home. A file with several hard links is counted once, in the
+    /// folder whose name sorts first.
     pub rooms: BTreeMap<String, u64>,
     /// Bytes that can still be written to the file system.
     pub free_bytes: u64,
@@ -33,19 +35,19 @@ pub struct DiskUse {
 }
 
 impl DiskUse {
-    /// Returns the sum of all folders.
+    /// Returns the total size of all folders.
     pub fn total_bytes(&self) -> u64 {
         self.rooms.values().sum()
     }
 }
 
-/// Walks through a home. Entries that disappear or are not readable are skipped; links are not
-/// followed.
+/// Walks through a home. Skips entries that disappear or are not readable, and does not follow
+/// links.
 pub fn disk_use(home: &Home) -> Result<DiskUse> {
     let mut rooms: BTreeMap<String, u64> = BTreeMap::new();
     let (mut seen, mut known) = (0, BTreeSet::new());
     for (room, path) in entries(home.root().to_owned()) {
-        // Files such as the run lock are next to the folders.
+        // Files such as the run lock are directly in the home.
         let is_room = path
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_dir());
@@ -82,7 +84,7 @@ pub fn free_bytes(home: &Home) -> Result<u64> {
     Ok(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
-/// Returns names and paths in a folder, sorted by name.
+/// Returns the names and paths of the entries in a folder, sorted by name.
 fn entries(folder: PathBuf) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<(String, PathBuf)> = entries

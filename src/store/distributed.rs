@@ -1,5 +1,5 @@
-//! Exchanges the files of a distributed run through the store: plans, staged parts, and a result
-//! for each finished unit.
+//! Exchanges the files of a distributed run through the store: plans, staged parts, and the result
+//! of each finished unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
@@ -12,19 +12,19 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
 const RECEIPT: &str = "unit.json";
-/// Hexadecimal digits of a digest, with which the name of a snapshot begins.
+/// Number of hexadecimal digits in a digest. Snapshot names start with the digest.
 const DIGEST_TEXT_BYTES: usize = 64;
 
-/// The plans and unit results of a store.
+/// The plans and unit results in a store.
 ///
 /// ```text
 /// plans/<sha256>.json                        named by the hash of its bytes
 /// staging/<work>/<unit>/<sha256>.parquet     parts, before the unit's result
-/// staging/<work>/<unit>/rows                 of a source that is split: the rows of all buckets, contiguous
-/// staging/<work>/<unit>/unit.json            the unit's result, created once; a second worker keeps the existing one
+/// staging/<work>/<unit>/rows                 rows of a split source, contiguous by bucket
+/// staging/<work>/<unit>/unit.json            the unit's result, created once; a second worker keeps the existing result
 /// ```
 ///
-/// `work` is the hash of everything that decides the result of a unit.
+/// `work` is the hash of everything that determines the result of a unit.
 #[derive(Debug, Clone, Copy)]
 pub struct DistributedRunStore<'a> {
     store: &'a SharedStore,
@@ -50,7 +50,7 @@ impl<'a> DistributedRunStore<'a> {
     /// Reads a plan.
     ///
     /// # Errors
-    /// `Config`, when no plan has that hash; `Store`, when it cannot be read or is damaged.
+    /// `Config`, when no plan has that hash; `Store`, when the plan cannot be read or is damaged.
     pub async fn plan(&self, hash: &Digest) -> Result<Bytes> {
         let Some(plan) = self.store.read(&plan_key(hash)).await? else {
             return Err(Error::config(format!("there is no plan {hash} in {}", self.store.url()))
@@ -86,12 +86,12 @@ impl<'a> DistributedRunStore<'a> {
             .await
     }
 
-    /// Writes the rows of a source that is split.
+    /// Writes the rows of a source that is split into buckets.
     pub async fn put_rows(&self, work: &Digest, unit: &str, rows: &FilePath) -> Result<()> {
         self.store.put_file(&rows_key(work, unit), rows).await
     }
 
-    /// Reads a byte range of those rows.
+    /// Reads a byte range of the rows of a split source.
     pub async fn rows(
         &self,
         work: &Digest,
@@ -101,7 +101,7 @@ impl<'a> DistributedRunStore<'a> {
         self.store.read_range(&rows_key(work, unit), range).await
     }
 
-    /// Writes the result of a unit, which marks it as done. An existing result stays.
+    /// Writes the result of a unit, which marks the unit as done. An existing result is kept.
     pub async fn put_unit_result(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
         self.store
             .create(&unit_result_key(work, unit), receipt)
@@ -109,7 +109,7 @@ impl<'a> DistributedRunStore<'a> {
             .map(drop)
     }
 
-    /// Reads the result of a unit; `None` if it is not done.
+    /// Reads the result of a unit; `None` if the unit is not done.
     pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
         self.store.read(&unit_result_key(work, unit)).await
     }
@@ -131,7 +131,7 @@ impl<'a> DistributedRunStore<'a> {
             .collect())
     }
 
-    /// Returns the address and text of each plan.
+    /// Returns the URL and content of each plan.
     pub async fn plans(&self) -> Result<Vec<(String, Bytes)>> {
         let mut plans = Vec::new();
         for file in self.store.list(&Path::from("plans")).await? {
@@ -150,14 +150,16 @@ impl<'a> DistributedRunStore<'a> {
         self.store.delete(&Path::from(snapshot.key.as_str())).await
     }
 
-    /// Returns the names of plans and staged work that were not added to since an instant, sorted.
+    /// Returns the names of plans and staged work that have not been added to since the given time,
+    /// sorted.
     pub async fn untouched_since(&self, since: jiff::Timestamp) -> Result<Vec<String>> {
         let mut newest: BTreeMap<String, jiff::Timestamp> = BTreeMap::new();
         for folder in ["plans", "staging"] {
             for file in self.store.list(&Path::from(folder)).await? {
                 let mut segments = file.key.split('/').skip(1);
                 let name = segments.next().unwrap_or_default();
-                // A home has its own staged builds in the same folder; their names are not digests.
+                // A home keeps its own staged builds in the same folder. The names of those builds
+                // are not digests.
                 if name
                     .strip_suffix(".json")
                     .unwrap_or(name)

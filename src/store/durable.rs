@@ -1,4 +1,4 @@
-//! Writes files that survive a loss of power: first the file's bytes are synced, then its folder
+//! Writes files that survive a power failure. The file's bytes are synced first, then the folder
 //! entry.
 
 use std::fs::{File, OpenOptions};
@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::files::open_with;
 use pubdata_core::error::{IoExt, Result};
 
-/// Syncs the entries of a folder: files created, renamed or removed in it.
+/// Syncs a folder's entries, so that created, renamed and removed files are durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder)
         .and_then(|file| file.sync_all())
         .at("make durable", folder)
 }
 
-/// Creates a folder and its parents and syncs each entry.
+/// Creates a folder and its parents, and syncs each folder entry.
 pub fn create_folder(folder: &Path) -> Result<()> {
     let missing: Vec<&Path> = folder
         .ancestors()
@@ -29,10 +29,11 @@ pub fn create_folder(folder: &Path) -> Result<()> {
         .try_for_each(sync_folder)
 }
 
-/// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
+/// Writes a file under a temporary name and then renames it, so that a reader sees either the
+/// complete file or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    // Two threads may write the same file: each has a separate temporary file, and the one renamed
-    // last remains.
+    // Two threads may write the same file. Each thread uses a separate temporary file, and the file
+    // renamed last remains.
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(

@@ -1,5 +1,5 @@
-//! Opens regular files and rejects everything else. Opening a named pipe waits for another process,
-//! perhaps for ever, and a device has no end.
+//! Opens regular files and rejects everything else. Opening a named pipe would wait for another
+//! process, possibly forever, and reading a device might never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// Opens a regular file for reading. Never waits for another process.
 ///
 /// # Errors
-/// As [`File::open`]; `NotSeekable`, when the name belongs to something other than a regular file.
+/// Same as for [`File::open`]; `NotSeekable`, when the path is not a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
@@ -19,7 +19,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// Reads a regular file.
 ///
 /// # Errors
-/// As [`open_file`].
+/// Same as for [`open_file`].
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(path)?.read_to_end(&mut bytes)?;
@@ -29,7 +29,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads at most `most` bytes from an untrusted file, pipe or device.
 ///
 /// # Errors
-/// As [`Read::read`]; `InvalidData`, when it has more bytes.
+/// Same as for [`Read::read`]; `InvalidData`, when the source has more bytes.
 pub fn read_at_most(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(most + 1).read_to_end(&mut bytes)?;
@@ -44,13 +44,13 @@ pub fn read_at_most(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
 
 /// Opens a regular file with the given options.
 pub(super) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // With this flag a pipe opens at once, and its type is checked before a byte is read. Regular
-    // files ignore the flag.
+    // With this flag, opening a pipe does not block, and the file type is checked before a byte is
+    // read. The flag has no effect on regular files.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, OFlags::NONBLOCK.bits().cast_signed());
     let file = match options.open(path) {
-        // Opening a pipe without a reader for writing fails like this, and so does opening a
-        // socket.
+        // Opening a socket fails with this error, and so does opening a pipe for writing if it has
+        // no reader.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
             return Err(no_file());
         }

@@ -1,5 +1,5 @@
-//! Reads the files of a store that is a folder. Opening never waits for another process, and
-//! reading is limited to a time in which every working disk has answered.
+//! Reads the files of a store that is a folder. Opening a file never waits for another process.
+//! Reading has a time limit that is sufficient for any working disk.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,9 +13,9 @@ use bytes::Bytes;
 use super::files::open_file;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Time limit for a disk, extended by one second per mebibyte that is read.
+/// Time limit for a disk operation, extended by one second per mebibyte to read.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Piece size of a file that is read piece by piece.
+/// Size of a piece when a file is read piece by piece.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Reads a file; `None` if it does not exist.
@@ -57,7 +57,7 @@ pub(super) async fn read_ranges(path: PathBuf, ranges: &[Range<u64>]) -> Result<
     in_time(&path, size_bytes, read).await
 }
 
-/// Passes the bytes of a file to `take` piece by piece; returns false if it does not exist.
+/// Passes the bytes of a file to `take` piece by piece; returns false if the file does not exist.
 pub(super) async fn read_pieces(
     path: PathBuf,
     mut take: impl FnMut(&[u8]) -> Result<()>,
@@ -105,7 +105,7 @@ async fn open(path: &Path) -> Result<Option<(File, u64)>> {
     in_time(path, 0, open).await
 }
 
-/// Runs blocking work on another thread, and abandons that thread if the disk does not answer.
+/// Runs blocking work on another thread, and abandons that thread if the disk does not respond.
 async fn in_time<T: Send + 'static>(
     path: &Path,
     size_bytes: u64,

@@ -1,10 +1,10 @@
-//! Converts errors of the Parquet and object store crates into the program's own, with a hint if
-//! one is known.
+//! Converts errors from the Parquet and object store crates into the program's own errors, with a
+//! hint if one is known.
 
 use parquet::errors::ParquetError;
 use pubdata_core::error::{Error, io_hint};
 
-/// Converts the error of a Parquet file that cannot be read or written.
+/// Converts the error for a Parquet file that cannot be read or written.
 pub fn parquet_error(error: ParquetError) -> Error {
     Error::store(error.to_string())
         .hint("`pubdata verify` lists what is damaged, `pubdata run --force` builds it again")
@@ -15,14 +15,13 @@ const NO_CREDENTIALS: &str = "no credentials were found, and this machine is not
 const INVALID_NAME_HINT: &str =
     "the store has a file with an invalid name, for example with a line break: move it away";
 
-/// Converts the error of a store that fails or refuses.
+/// Converts the error for a failed or refused object store request.
 pub(super) fn object_store_error(error: object_store::Error) -> Error {
     let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
         error.source()
     });
     let message = error.to_string();
-    // Without credentials the client queries the metadata service of a cloud VM, which other
-    // machines do not have.
+    // Without credentials, the client queries the metadata service, which exists only on cloud VMs.
     let without_credentials = message
         .contains("169.254.169.254")
         .then_some(NO_CREDENTIALS);

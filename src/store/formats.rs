@@ -1,5 +1,5 @@
-//! Reports which format versions the files of a home and of a store have, and how this program
-//! treats each.
+//! Reports the format versions of the files in a home and in a store, and how this program treats
+//! each version.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -16,38 +16,38 @@ use super::{
 };
 use pubdata_core::error::{IoExt, Result};
 
-/// A kind of file, with the formats that were found.
+/// Report about one kind of file, with the formats that were found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FormatReport {
-    /// Name of the kind.
+    /// Name of the kind of file.
     pub name: &'static str,
     /// Path relative to the home or the store of releases; empty for the home itself.
     pub place: &'static str,
-    /// The newest format that this program reads, which is the one it writes.
+    /// The newest format that this program reads. The program writes this format.
     #[schemars(range(min = 1))]
     pub newest: u32,
-    /// Files, lines or builds by format; `0` counts unreadable ones.
+    /// Number of files, lines or builds by format; `0` counts unreadable items.
     #[schemars(with = "BTreeMap<String, u64>")]
     pub found: BTreeMap<u32, u64>,
-    /// How the program treats them.
+    /// How the program treats these files.
     pub treatment: Treatment,
 }
 
-/// How this program treats files of the formats found.
+/// How this program treats files in the formats found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Treatment {
-    /// No files exist.
+    /// No such files exist.
     Absent,
-    /// Reads them as they are and does not rewrite them.
+    /// The program reads the files as they are and does not rewrite them.
     Read,
-    /// Rebuilds files of another format when they are needed, without a loss.
+    /// The program rebuilds files in another format when they are needed, without losing data.
     MadeAgain,
-    /// Rejects them; a newer version of the program is needed.
+    /// The program rejects the files; a newer version of the program is needed.
     Refused,
 }
 
-/// How files of another format are treated: kept or rebuilt.
+/// Treatment of files in another format: kept or rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Kept,
@@ -79,7 +79,7 @@ fn report(
     }
 }
 
-/// The newest formats of files that are in no release yet.
+/// The newest formats of files that are not in any release yet.
 #[derive(Debug, Clone, Copy)]
 pub struct StagedFormats {
     pub build: u32,
@@ -115,7 +115,7 @@ pub async fn formats(
     );
     let segments = files_below(&home.stream_dir().join("log"))?;
     let mut reports = vec![
-        // A newer home is refused when it is opened.
+        // A home with a newer format is rejected when it is opened.
         report(
             "home",
             "",
@@ -263,8 +263,8 @@ async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Ver
     Ok(versions)
 }
 
-/// Counts the formats of event batches. They have no header: one that begins with an event has the
-/// first format.
+/// Counts the formats of event batches. Batches have no header. A batch that begins with an event
+/// has the first format.
 async fn of_batches(releases: &Releases) -> Result<Versions> {
     let mut versions = Versions::new();
     for file in releases.store.list(&Path::from("stream/log")).await? {
@@ -319,7 +319,7 @@ fn of_lines(path: &FilePath) -> Result<Versions> {
     Ok(versions)
 }
 
-/// Counts the formats of log segments, which state it in their first line.
+/// Counts the formats of log segments, which state their format in the first line.
 fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     let mut versions = Versions::new();
     for path in paths {
@@ -332,7 +332,8 @@ fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     Ok(versions)
 }
 
-/// Counts the copies. Their names contain the format, and only the current one is read.
+/// Counts the copies by format. Their names contain the format, and only the current format is
+/// read.
 fn of_copies(folder: &FilePath) -> Result<Versions> {
     let copies = files_below(folder)?.len() as u64;
     Ok(if copies == 0 {

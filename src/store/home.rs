@@ -1,5 +1,5 @@
-//! Resolves the paths of the folder that an installation works in, and holds the lock that lets one
-//! run at a time change it.
+//! Resolves the paths in the folder that an installation works in. Holds the lock that allows only
+//! one run at a time to change the folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use std::time::Duration;
 use super::files;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
-/// Name of the operator's settings file in the home.
+/// File name of the operator's settings in the home.
 pub const SETTINGS_FILE: &str = "pubdata.toml";
 
-/// Format of the home as a whole, which determines where each file is. A home without `home.json`
-/// has format 1. No version of the program has written another format yet, and all refuse a newer
-/// one.
+/// Format of the home as a whole, which determines the location of each file. A home without
+/// `home.json` has format 1. No version of the program has written another format yet, and all
+/// versions reject newer formats.
 pub(super) const HOME_FORMAT_VERSION: u32 = 1;
 
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// The folder an installation works in.
+/// The folder that an installation works in.
 ///
 /// ```text
 /// HOME/snapshots/<source_id>/<sha256>-<file name>   publishers' bytes, never changed
 /// HOME/releases/<release_id>/…                      parts and manifest (elsewhere with a store URL)
 /// HOME/channels/<channel>/<generation>.json         pointers to releases (elsewhere with a store URL)
-/// HOME/state/…                                      what is known of each URL, downloads in progress
+/// HOME/state/…                                      known state of each URL, downloads in progress
 /// HOME/staging/…                                    builds not yet in a release
 /// HOME/scratch/…                                    temporary homes
-/// HOME/runs/<run_id>/issues.jsonl                   issues of a run
+/// HOME/runs/<run_id>/issues.jsonl                   issues found in a run
 /// HOME/runs/<run_id>.openlineage.jsonl              lineage of a run, as OpenLineage events
 /// HOME/stream/…                                     filings as they appear in the feeds
 /// HOME/seen-logs/…                                  servers' logs as this machine last saw them
@@ -41,7 +41,8 @@ pub struct Home {
     root: PathBuf,
 }
 
-/// Names in a home; at least one exists as soon as anything was written into it.
+/// Names of entries in a home. At least one of them exists as soon as anything has been written to
+/// the home.
 const HOME_ENTRIES: [&str; 12] = [
     "snapshots",
     "releases",
@@ -57,7 +58,8 @@ const HOME_ENTRIES: [&str; 12] = [
     SETTINGS_FILE,
 ];
 
-/// Lock of the one run that may change the home; released when dropped or when the process dies.
+/// Lock held by the one run that may change the home. Released when dropped or when the process
+/// dies.
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
@@ -67,7 +69,8 @@ impl Home {
     /// Opens a home, creating the folder if necessary.
     ///
     /// # Errors
-    /// `Store`, when the folder cannot be made, or a newer program has given it another format.
+    /// `Store`, when the folder cannot be created, or when a newer program has given the home
+    /// another format.
     pub fn open(root: &Path) -> Result<Self> {
         std::fs::create_dir_all(root).at("create folder", root)?;
         let root = root.canonicalize().at("find folder", root)?;
@@ -75,12 +78,12 @@ impl Home {
         Ok(Self { root })
     }
 
-    /// Returns whether a folder contains anything that this program writes into a home.
+    /// Returns whether a folder contains anything that this program writes to a home.
     pub fn is_home(root: &Path) -> bool {
         HOME_ENTRIES.iter().any(|name| root.join(name).exists())
     }
 
-    /// Returns the folder itself.
+    /// Returns the home's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -93,7 +96,7 @@ impl Home {
         self.root.join("state")
     }
 
-    /// Returns the folder where the server of a channel keeps copies of large parts.
+    /// Returns the folder where a channel's server keeps copies of large parts.
     pub fn tables_dir(&self, channel: &str) -> PathBuf {
         self.state_dir().join("tables").join(channel)
     }
@@ -107,12 +110,12 @@ impl Home {
         self.root.join("staging")
     }
 
-    /// Returns the folder with the details of one run.
+    /// Returns the folder that contains the details of one run.
     pub fn run_dir(&self, run_id: &str) -> PathBuf {
         self.root.join("runs").join(run_id)
     }
 
-    /// Returns the file with the OpenLineage events of a run.
+    /// Returns the path of a run's OpenLineage event file.
     pub fn lineage_file(&self, run_id: &str) -> PathBuf {
         self.root
             .join("runs")
@@ -123,17 +126,17 @@ impl Home {
         self.root.join("ledger.jsonl")
     }
 
-    /// Returns the operator's settings file.
+    /// Returns the path of the operator's settings file.
     pub fn settings_file(&self) -> PathBuf {
         self.root.join(SETTINGS_FILE)
     }
 
-    /// Returns the file of what operators reviewed and accepted.
+    /// Returns the path of the file that records what operators reviewed and accepted.
     pub fn accepted_file(&self) -> PathBuf {
         self.root.join("accepted.jsonl")
     }
 
-    /// Returns the folder that `pubdata follow` writes.
+    /// Returns the folder that `pubdata follow` writes to.
     pub fn stream_dir(&self) -> PathBuf {
         self.root.join("stream")
     }
@@ -151,8 +154,8 @@ impl Home {
         Self::open(&scratch.root)
     }
 
-    /// Creates a home as [`Home::scratch`] does, for this process only. Removes those of processes
-    /// that have ended: their names end with the process id.
+    /// Creates a home as [`Home::scratch`] does, for this process only. Removes the scratch homes
+    /// of processes that have ended, which it recognises by the process id at the end of the name.
     pub fn scratch_of_process(&self, name: &str) -> Result<Self> {
         for entry in std::fs::read_dir(self.root.join("scratch"))
             .into_iter()
@@ -165,7 +168,7 @@ impl Home {
                 .rsplit('-')
                 .next()
                 .and_then(|process| process.parse::<u32>().ok());
-            // On a system without `/proc`, all processes count as alive.
+            // On systems without `/proc`, all processes count as alive.
             let is_gone = |process: u32| {
                 Path::new("/proc/self").exists()
                     && !Path::new("/proc").join(process.to_string()).exists()
@@ -177,10 +180,10 @@ impl Home {
         self.scratch(&format!("{name}-{}", std::process::id()))
     }
 
-    /// Removes the whole folder.
+    /// Removes the entire folder.
     ///
     /// # Errors
-    /// `Store`, when it cannot be removed, or is not a scratch home.
+    /// `Store`, when the folder cannot be removed or is not a scratch home.
     pub fn remove(&self) -> Result<()> {
         if !self
             .root
@@ -200,11 +203,12 @@ impl Home {
         }
     }
 
-    /// Takes the run lock. Waits a tenth of a second at most: a process that only checks the lock
-    /// ([`Home::is_running`]) releases it at once.
+    /// Takes the run lock. Waits at most a tenth of a second, because a process that only checks
+    /// the lock ([`Home::is_running`]) releases it immediately.
     ///
     /// # Errors
-    /// `Busy`, when another run holds it; the operating system releases it when that process ends.
+    /// `Busy`, when another run holds the lock. The operating system releases the lock when that
+    /// process ends.
     pub fn lock(&self) -> Result<RunLock> {
         let (path, file) = self.lock_file()?;
         for _ in 0..LOOKS {
@@ -228,8 +232,8 @@ impl Home {
 
     /// Returns whether a run is in progress.
     pub fn is_running(&self) -> Result<bool> {
-        // Opened for reading only: the caller may have no right to write. Without the file, no run
-        // has started yet.
+        // Opened for reading only, because the caller may not have write permission. If the file
+        // does not exist, no run has started yet.
         let path = self.root.join("lock");
         let file = match files::open_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -297,7 +301,7 @@ fn refuse_newer(root: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A home on a read-only file system has no lock file and none can be made.
+    /// A home on a read-only file system may have no lock file, and none can be created.
     #[test]
     fn who_looks_makes_no_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Manages invitations: an operator decides what a key permits, and the holder of the link creates
-//! it, once. Invitations are stored with the keys, by the digest of their token. Thus one change of
-//! the file uses up an invitation and adds its key.
+//! Manages invitations. An operator decides what a key permits, and the holder of the link creates
+//! the key, once. Invitations are stored with the keys, by the digest of their token, so that one
+//! change to the file uses up an invitation and adds the key.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -13,22 +13,22 @@ use pubdata_core::ids::Digest;
 
 /// Maximum number of open invitations.
 pub(super) const MAX_OPEN: usize = 100;
-/// How long an invitation that can no longer be used stays in the file.
+/// How long an unusable invitation stays in the file.
 const RETAINED: SignedDuration = SignedDuration::from_hours(30 * 24);
 const TOKEN_PREFIX: &str = "pi_";
 
-/// The stored part of an invitation. The token is stored only as its SHA-256 digest.
+/// The stored fields of an invitation. The token is stored only as its SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
-    /// Names the invitation in lists and logs; not a secret.
+    /// Identifies the invitation in lists and logs; not a secret.
     pub id: String,
-    /// Name of the future holder of the key.
+    /// Name of the key's future holder.
     pub name: String,
     /// Digest of the token in the link.
     pub sha256: Digest,
     /// Scopes that the key will grant.
     pub scopes: Vec<Scope>,
-    /// The plan that will limit the key's requests: `schemas/_plans.toml`.
+    /// Name of the plan that will limit the key's requests, as defined in `schemas/_plans.toml`.
     pub plan: String,
     /// When the invitation was created, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -36,19 +36,19 @@ pub struct Invitation {
     /// When the invitation expires, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub expires_at: String,
-    /// Days until the key expires, counted from its creation; null if it does not.
+    /// Number of days from the key's creation until it expires; null if the key does not expire.
     pub key_expires_in_days: Option<u16>,
-    /// When the key was created, RFC 3339 UTC; null before.
+    /// When the key was created, RFC 3339 UTC; null if the invitation has not been used.
     #[schemars(extend("format" = "date-time"))]
     pub used_at: Option<String>,
-    /// Id of the created key; null before.
+    /// Id of the created key; null if the invitation has not been used.
     pub key_id: Option<String>,
-    /// When it was revoked, RFC 3339 UTC; null if it was not.
+    /// When the invitation was revoked, RFC 3339 UTC; null if it was not revoked.
     #[schemars(extend("format" = "date-time"))]
     pub revoked_at: Option<String>,
 }
 
-/// A new invitation together with its token, which is stored nowhere.
+/// A new invitation together with its token, which is not stored anywhere.
 #[derive(Debug, Clone)]
 pub struct CreatedInvitation {
     pub token: String,
@@ -81,7 +81,7 @@ impl Invitation {
         }
     }
 
-    /// Returns whether it ended so long ago that it is deleted.
+    /// Returns whether the invitation became unusable so long ago that it is to be deleted.
     pub(super) fn is_forgotten(&self, now: Timestamp) -> bool {
         let ended = self
             .revoked_at
@@ -93,7 +93,7 @@ impl Invitation {
             .is_ok_and(|ended| now.duration_since(ended) > RETAINED)
     }
 
-    /// Returns the key that it offers.
+    /// Returns the key that the invitation offers.
     pub(super) fn key(&self, now: Timestamp) -> Result<NewKey> {
         let expires_at = expires_after(self.key_expires_in_days, now)?;
         Ok(NewKey {
@@ -109,7 +109,8 @@ impl NewInvitation {
     /// Generates the invitation without storing it.
     ///
     /// # Errors
-    /// `Config`, when no key could be made with it, or it grants the scope `admin`.
+    /// `Config`, when no key could be created from the invitation, or when it grants the scope
+    /// `admin`.
     pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedInvitation> {
         if self.scopes.contains(&Scope::Admin) {
             let hint = "create such a key with `pubdata keys create` and give it to its holder";

@@ -1,5 +1,5 @@
-//! Stores API keys and invitations in one file: a lock serialises changes, and each change replaces
-//! the file as a whole.
+//! Stores API keys and invitations in one file. A lock serialises changes, and each change replaces
+//! the entire file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind as IoErrorKind, Write};
@@ -16,7 +16,7 @@ use super::{Home, Plans, files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
 
-/// Format of the keys file; readers refuse a newer one.
+/// Format of the keys file; readers reject newer formats.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// The file `HOME/keys.json`.
@@ -25,7 +25,7 @@ pub struct Keys {
     path: PathBuf,
 }
 
-/// Content of the file.
+/// Content of the keys file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeysFile {
     format_version: u32,
@@ -35,14 +35,14 @@ pub(super) struct KeysFile {
 }
 
 impl Keys {
-    /// Opens the keys of a home; the file need not exist.
+    /// Opens the keys file of a home. The file need not exist.
     pub fn open(home: &Home) -> Self {
         Self {
             path: home.keys_file(),
         }
     }
 
-    /// Returns the path of the file, for watching.
+    /// Returns the path of the file, so that callers can watch it for changes.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -50,8 +50,8 @@ impl Keys {
     /// Creates a key and stores its digest.
     ///
     /// # Errors
-    /// `Config`, when name, scopes or plan are not valid; `Store`, when the file cannot be read or
-    /// written.
+    /// `Config`, when the name, scopes or plan are not valid; `Store`, when the file cannot be read
+    /// or written.
     pub fn create(&self, new: NewKey, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
         let created = new.make(plans, now)?;
         self.change(|file| {
@@ -61,12 +61,12 @@ impl Keys {
         Ok(created)
     }
 
-    /// Gives a key a new secret. The previous one is accepted for `overlap_minutes` more; the one
-    /// before that no longer.
+    /// Gives a key a new secret. The previous secret is accepted for another `overlap_minutes`. Any
+    /// older secret is no longer accepted.
     ///
     /// # Errors
-    /// `Config`, when no valid key has that id, or `secret` is not its current one; `Store`, when
-    /// the file cannot be read or written.
+    /// `Config`, when no valid key has that id, or when `secret` is not the key's current secret;
+    /// `Store`, when the file cannot be read or written.
     pub fn rotate(
         &self,
         id: &str,
@@ -101,10 +101,10 @@ impl Keys {
         })
     }
 
-    /// Returns all keys, in the order they were created.
+    /// Returns all keys in order of creation.
     ///
     /// # Errors
-    /// `Store`, when the file is damaged or its format is newer than this program.
+    /// `Store`, when the file is damaged or has a format that is newer than this program.
     pub fn list(&self) -> Result<Vec<ApiKey>> {
         Ok(self.read()?.keys)
     }
@@ -139,10 +139,10 @@ impl Keys {
         Ok(file)
     }
 
-    /// Revokes a key from now on. It stays in the list.
+    /// Revokes a key with immediate effect. The key stays in the list.
     ///
     /// # Errors
-    /// `Config`, when no key has that id, or it is already revoked.
+    /// `Config`, when no key has that id, or when the key is already revoked.
     pub fn revoke(&self, id: &str, now: Timestamp) -> Result<ApiKey> {
         self.change(|file| {
             let key = file
@@ -163,8 +163,9 @@ impl Keys {
     /// Creates an invitation and stores the digest of its token.
     ///
     /// # Errors
-    /// `Config`, when no key could be made with it, it grants the scope `admin`, or too many are
-    /// open; `Store`, when the file cannot be read or written.
+    /// `Config`, when no key could be created from the invitation, when it grants the scope
+    /// `admin`, or when too many invitations are open; `Store`, when the file cannot be read or
+    /// written.
     pub fn invite(
         &self,
         new: NewInvitation,
@@ -194,10 +195,10 @@ impl Keys {
         Ok(created)
     }
 
-    /// Returns all retained invitations, in the order they were created.
+    /// Returns all retained invitations in order of creation.
     ///
     /// # Errors
-    /// As [`Keys::list`].
+    /// Same as for [`Keys::list`].
     pub fn invitations(&self) -> Result<Vec<Invitation>> {
         Ok(self.read()?.invitations)
     }
@@ -205,8 +206,8 @@ impl Keys {
     /// Creates the key of an invitation and marks the invitation as used.
     ///
     /// # Errors
-    /// `Config`, when no usable invitation has the token, or a key of its plan can no longer be
-    /// made; `Store`, when the file cannot be read or written.
+    /// `Config`, when no usable invitation has the token, or when a key with its plan can no longer
+    /// be created; `Store`, when the file cannot be read or written.
     pub fn redeem(&self, token: &Digest, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
         self.change(|file| {
             let unknown = || Error::config("there is no such invitation");
@@ -229,7 +230,7 @@ impl Keys {
     /// Revokes an unused invitation.
     ///
     /// # Errors
-    /// `Config`, when no invitation has that id, or it can no longer be used.
+    /// `Config`, when no invitation has that id, or when the invitation can no longer be used.
     pub fn revoke_invitation(&self, id: &str, now: Timestamp) -> Result<Invitation> {
         self.change(|file| {
             let unknown = || {

@@ -1,4 +1,4 @@
-//! Keeps the append-only history of runs and of manual imports and withdrawals, one line each.
+//! Keeps the append-only history of runs, manual imports and withdrawals, with one line per entry.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::Snapshot;
 
-/// Format of the ledger's lines; readers refuse a newer one.
+/// Format of the ledger's lines; readers reject newer formats.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;
 
 /// Outcome of an entry for a manual import.
@@ -25,23 +25,23 @@ pub const WITHDRAWN: &str = "withdrawn";
 pub struct LedgerEntry {
     pub format_version: u32,
     pub run_id: String,
-    /// RFC 3339 UTC.
+    /// Start time, RFC 3339 UTC.
     pub started_at: String,
-    /// RFC 3339 UTC.
+    /// End time, RFC 3339 UTC.
     pub ended_at: String,
     pub exit_code: u8,
     pub channel: String,
-    /// Release of the channel after the run.
+    /// The channel's release after the run.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged` or `failed`; [`IMPORTED`] or [`WITHDRAWN`] for entries that are not
+    /// `published`, `unchanged` or `failed`; [`IMPORTED`] or [`WITHDRAWN`] for entries other than
     /// runs.
     pub outcome: String,
     /// Why the run failed.
     pub error: Option<String>,
-    /// Further remarks, such as who imported a file.
+    /// Additional remarks, such as who imported a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Acceptances that the run applied: `TASK:RULE`.
+    /// Acceptances that the run applied, as `TASK:RULE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
     /// The file that was imported or withdrawn.
@@ -63,14 +63,14 @@ pub struct ImportedFile {
     pub source_id: String,
     pub url: String,
     pub sha256: Digest,
-    /// Name of the user.
+    /// Name of the user who imported the file.
     pub by: String,
-    /// State of the URL before the import; restored when the file is withdrawn.
+    /// State of the URL before the import. It is restored when the file is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<KnownUrl>,
 }
 
-/// Result of one task in a run.
+/// Result of a task in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerTask {
     /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`.
@@ -79,22 +79,23 @@ pub struct LedgerTask {
     pub reason: Option<String>,
     pub rows: u64,
     pub quarantined_rows: u64,
-    /// Issues of its sources that needed attention.
+    /// Issues with the task's sources that needed attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// Next step of the operator; entries of earlier versions have it in the reason.
+    /// Next step for the operator. Entries written by earlier versions contain it in the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
-    /// The first day on which an edition of its sources was late.
+    /// The first day on which an edition of the task's sources was late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_since: Option<Date>,
     /// True if more records were quarantined than the declared warning level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_above_warning_level: bool,
-    /// True if the operator declared the task as optional.
+    /// True if the operator marked the task as optional.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_optional: bool,
-    /// Input hash of the build that was tried or made: a build with an equal hash would end alike.
+    /// Input hash of the build that was attempted or completed. A build with an equal hash would
+    /// have the same outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_hash: Option<Digest>,
     pub duration_ms: u64,
@@ -108,15 +109,15 @@ pub fn append_ledger(home: &Home, entry: &LedgerEntry) -> Result<()> {
 /// Reads all entries, oldest first. Ignores a last line that a killed run left incomplete.
 ///
 /// # Errors
-/// `Store`, when a complete line is not an entry or is of a newer format.
+/// `Store`, when a complete line is not an entry or has a newer format.
 pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
     lines::read_lines(&home.ledger_file(), LEDGER_FORMAT_VERSION)
 }
 
-/// Returns the last entry about an imported snapshot; `None` if the ledger has none.
+/// Returns the last entry about an imported snapshot; `None` if the ledger has no such entry.
 ///
 /// # Errors
-/// As for [`read_ledger`].
+/// Same as for [`read_ledger`].
 pub fn last_import_entry(home: &Home, snapshot: &Snapshot) -> Result<Option<LedgerEntry>> {
     let is_of = |import: &ImportedFile| {
         import.source_id == snapshot.source_id

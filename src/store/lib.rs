@@ -108,7 +108,7 @@ pub use word_counts::{WordCounts, WordTally};
 
 use pubdata_core::error::{IoExt, Result};
 
-/// Appends values to a file as JSON lines; creates the folder if necessary.
+/// Appends values to a file as JSON lines, creating the folder if necessary.
 pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -> Result<()> {
     use std::io::Write;
     if let Some(folder) = path.parent() {

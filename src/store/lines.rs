@@ -1,4 +1,4 @@
-//! Reads and appends to append-only files of JSON lines, each with its format version.
+//! Reads and appends to append-only files of JSON lines. Each line states its format version.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -45,7 +45,7 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
 /// killed process left incomplete.
 ///
 /// # Errors
-/// `Store`, when a complete line is malformed or of a newer format.
+/// `Store`, when a complete line is malformed or has a newer format.
 pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -> Result<Vec<T>> {
     let text = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,5 +1,5 @@
-//! Reads and writes the seals of releases and the logs of channels. A seal is next to the manifest;
-//! a log is next to the releases and outlives them.
+//! Reads and writes release seals and channel logs. A seal is stored next to the manifest. A log is
+//! stored next to the releases and outlives them.
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -12,18 +12,18 @@ use pubdata_core::ids::ReleaseId;
 const SEAL: &str = "records.json";
 
 impl Releases {
-    /// Reads the seal file of a release; `None` if it is not sealed.
+    /// Reads the seal file of a release; `None` if the release is not sealed.
     pub async fn seal_file(&self, id: &ReleaseId) -> Result<Option<Bytes>> {
         self.store.read(&seal_key(id)).await
     }
 
-    /// Writes the seal file of a release, replacing an existing one: the seal depends on the
-    /// release alone.
+    /// Writes the seal file of a release, replacing any existing file. This is safe because the
+    /// seal depends only on the release.
     pub async fn put_seal_file(&self, id: &ReleaseId, bytes: Bytes) -> Result<()> {
         self.store.put(&seal_key(id), bytes).await
     }
 
-    /// Returns the number of leaves of a channel's log at each checkpoint, ascending.
+    /// Returns the number of leaves in a channel's log at each checkpoint, in ascending order.
     ///
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the log cannot be listed.
@@ -37,20 +37,20 @@ impl Releases {
         Ok(sizes)
     }
 
-    /// Reads a file of a channel's log by its name below `log/<channel>/`.
+    /// Reads a file of a channel's log. `name` is relative to `log/<channel>/`.
     ///
     /// # Errors
-    /// `Config`, when the name is not valid in a log; `Store`, when it cannot be read.
+    /// `Config`, when the name is not valid in a log; `Store`, when the file cannot be read.
     pub async fn log_file(&self, channel: &str, name: &str) -> Result<Option<Bytes>> {
         self.store.read(&log_key(channel, name)?).await
     }
 
-    /// Writes a file of a channel's log, replacing an existing one.
+    /// Writes a file of a channel's log, replacing any existing file.
     pub async fn put_log_file(&self, channel: &str, name: &str, bytes: Bytes) -> Result<()> {
         self.store.put(&log_key(channel, name)?, bytes).await
     }
 
-    /// Creates a file of a channel's log. If it exists, returns its content instead.
+    /// Creates a file of a channel's log. If the file already exists, returns its content instead.
     pub async fn create_log_file(
         &self,
         channel: &str,
@@ -61,7 +61,7 @@ impl Releases {
     }
 }
 
-/// Reads the note of a channel's log that this home signed last; `None` if it signed none.
+/// Reads the last note that this home signed for a channel's log; `None` if it has not signed any.
 pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
     let path = home.root().join("signed").join(channel);
     match files::open_file(&path).and_then(std::io::read_to_string) {
@@ -70,10 +70,10 @@ pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
     }
 }
 
-/// Stores the note that this home signed last.
+/// Stores the last note that this home signed for a channel's log.
 ///
 /// # Errors
-/// `Config`, when the name is not a valid channel name; `Store`, when it cannot be written.
+/// `Config`, when the name is not a valid channel name; `Store`, when the note cannot be written.
 pub fn remember_signed_note(home: &Home, channel: &str, note: &str) -> Result<()> {
     check_channel_name(channel)?;
     let folder = home.root().join("signed");

@@ -1,5 +1,6 @@
-//! Defines the manifest: what a release contains and what it was built from. The release id is its
-//! hash without times and run ids, so that equal inputs make equal releases.
+//! Defines the manifest, which states what a release contains and what it was built from. The
+//! release id is the manifest's hash without times and run ids, so that equal inputs produce equal
+//! releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
@@ -15,152 +16,156 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Evidence, LayoutEvidence};
 use pubdata_core::provenance::{Snapshot, SourceRows};
 
-/// Format of the manifest file; readers refuse a newer one.
+/// Format of the manifest file; readers reject newer formats.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
-/// Version of the parts' names and column encoding: a new version rebuilds all of them. 2: flat
+/// Version of part names and column encoding. A new version causes all parts to be rebuilt. 2: flat
 /// names, signed offsets. 3: small column chunks are not compressed. 4: text bounds are not
-/// truncated, pages are compressed at level 1. 5: footers have the number of rows of each subject.
+/// truncated, and pages are compressed at level 1. 5: footers contain the row count of each
+/// subject.
 pub const PART_FORMAT_VERSION: u32 = 5;
 
-/// The canonical text is hashed as it is written, so that it is never in memory as a whole.
+/// Buffer size. The canonical text is hashed while it is written, so that it is never entirely in
+/// memory.
 const HASHED_AT_A_TIME: usize = 16 << 10;
 
-/// The content of a release: every part with its hash, what it was built from, and the results of
-/// validation.
+/// The content of a release: every part with its hash, the inputs of the builds, and the validation
+/// results.
 ///
-/// The release id is the hash of everything here that the build decides. Times, run ids and the
-/// dates that a publisher's server reports are kept but not hashed, so that equal inputs make equal
-/// releases.
+/// The release id is the hash of everything here that the builds determine. Times, run ids and the
+/// dates reported by publishers' servers are kept but not hashed, so that equal inputs produce
+/// equal releases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// Version of this file.
+    /// Format version of this file.
     #[schemars(extend("enum" = [MANIFEST_FORMAT_VERSION]))]
     pub format_version: u32,
-    /// The release id: a hash of everything its builds decide.
+    /// The release id, a hash of everything that the builds determine.
     pub release_id: ReleaseId,
-    /// Version of the program that built it.
+    /// Version of the program that built the release.
     pub pubdata_version: String,
-    /// True if a build was made from a mirror of samples, for which minimum row counts do not
-    /// apply.
+    /// True if any build was made from a sample mirror, for which minimum row counts do not apply.
     pub is_sample: bool,
     /// Builds by task id: `census.acs5` or `census.acs5/vintage=2023`.
     pub tasks: BTreeMap<String, TaskEntry>,
-    /// Datasets by id.
+    /// Datasets of the release by id.
     pub datasets: BTreeMap<String, DatasetEntry>,
-    /// The files below `declarations/`, by digest: the declarations and contracts of its builds.
-    /// Each build refers to its own by hash. Not hashed beyond that, and absent in releases of
-    /// earlier versions.
+    /// Digests of the files below `declarations/`, which are the declarations and contracts of the
+    /// builds. Each build refers to its declaration and contracts by hash. This field itself is not
+    /// hashed, and is absent in releases by earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declarations: BTreeSet<Digest>,
-    /// Digests of the sidecar files for other engines, by path below the release: Delta logs and
-    /// the Data Package. Derived from the rest and not hashed; absent in releases of earlier
-    /// versions.
+    /// Digests of the sidecar files for other engines (Delta logs and the Data Package), by path
+    /// below the release. They are derived from the other fields and not hashed. Absent in releases
+    /// by earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[serde(rename = "companions")]
     pub sidecars: BTreeMap<String, Digest>,
-    /// When it was published, RFC 3339 UTC; not hashed.
+    /// When the release was published, RFC 3339 UTC; not hashed.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
-    /// The run that published it; not hashed.
+    /// Id of the run that published the release; not hashed.
     pub run_id: String,
 }
 
 /// One build: a pipeline for one partition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskEntry {
-    /// The pipeline.
+    /// Id of the pipeline.
     pub pipeline_id: String,
-    /// URL variable and value of the partition; empty when the pipeline has none.
+    /// URL variable and value of the partition; empty if the pipeline has no partitions.
     pub partition: BTreeMap<String, String>,
-    /// Hash of snapshots, declaration, contracts and code version.
+    /// Hash of the snapshots, the declaration, the contracts and the code version.
     pub input_hash: Digest,
-    /// Hash of the pipeline's declaration, part of the input hash; a file of that name is in
-    /// `declarations/`.
+    /// Hash of the pipeline's declaration, which is part of the input hash. `declarations/`
+    /// contains a file of that name.
     pub declaration_hash: Digest,
-    /// Hash of the contracts, part of the input hash; a file of that name is in `declarations/`.
+    /// Hash of the contracts, which is part of the input hash. `declarations/` contains a file of
+    /// that name.
     pub contracts_hash: Digest,
-    /// Version of the program and of the builder, part of the input hash.
+    /// Versions of the program and the builder, which are part of the input hash.
     pub code_version: String,
-    /// True if it was built from a mirror of samples. Absent in releases of earlier versions, which
-    /// have one flag for all builds.
+    /// True if the task was built from a sample mirror. Absent in releases by earlier versions,
+    /// which have one flag for all builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub is_sample: Option<bool>,
-    /// The files it was made from.
+    /// The files that the task was built from.
     pub inputs: Vec<Snapshot>,
-    /// True if the build was already stale when the release was made; only releases of earlier
-    /// versions store it. Later staleness is stored next to the release and filled in when the
-    /// manifest is read.
+    /// True if the build was already stale when the release was created. Only releases by earlier
+    /// versions store this flag. Later staleness is stored next to the release and filled in when
+    /// the manifest is read.
     pub is_stale: bool,
-    /// Why it is stale; null if it is not. Not hashed.
+    /// Why the build is stale; null if it is not stale. Not hashed.
     pub stale_reason: Option<String>,
-    /// The publisher of its sources.
+    /// The publisher of the task's sources.
     pub publisher: String,
     /// The terms of use, as the publisher words them.
     pub licence: String,
     /// The publisher's page about the source.
     pub homepage: String,
-    /// How often the publisher updates it, in days.
+    /// How often the publisher updates the source, in days.
     #[schemars(range(min = 0))]
     pub cadence_days: i64,
-    /// How the layout of its sources is known; absent in releases of earlier versions.
+    /// How the layouts of the task's sources are known; absent in releases by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LayoutEvidence")]
     pub layout_evidence: Option<LayoutEvidence>,
-    /// By source, how its layout is known; absent in releases of earlier versions.
+    /// How the layout of each source is known, by source; absent in releases by earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// FIPS codes of the areas that the records cover; absent if they have no area, and in releases
-    /// of earlier versions.
+    /// FIPS codes of the areas that the records cover; absent if the records have no area, and in
+    /// releases by earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
-    /// By dataset, the coded columns with more unknown texts than the declaration allows without a
-    /// mark; absent without any.
+    /// By dataset, the coded columns that have more unknown values than the declaration allows
+    /// without flagging the column; absent if no column is flagged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meaning_lost: BTreeMap<String, Vec<String>>,
-    /// Row counts of its own sources, by source; absent if no source is read row by row.
+    /// Row counts of the task's own sources, by source; absent if no source is read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// Issues of its sources that needed attention when it was built; absent if there were none.
-    /// Not hashed.
+    /// Issues with the task's sources that needed attention at build time; absent if there were
+    /// none. Not hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// By source, the day from which it is late unless a newer edition has come; absent for
-    /// samples, and if the day is not known. Not hashed.
+    /// By source, the day from which the source is late unless a newer edition has been issued;
+    /// absent for samples, and if the day is not known. Not hashed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub due: BTreeMap<String, Date>,
-    /// When it was made, RFC 3339 UTC; not hashed.
+    /// When the build was made, RFC 3339 UTC; not hashed.
     #[schemars(extend("format" = "date-time"))]
     pub built_at: String,
 }
 
 impl TaskEntry {
-    /// Returns the version of the program that built it, the first component of its code version.
+    /// Returns the version of the program that built the task, which is the first component of the
+    /// code version.
     pub fn program(&self) -> &str {
         self.code_version.split('+').next().unwrap_or_default()
     }
 
-    /// Returns whether its layout is known from documentation alone and has not been confirmed.
+    /// Returns whether the source layout is known only from documentation and has not been
+    /// confirmed.
     pub fn is_of_documented_layout(&self) -> bool {
         self.layout_evidence == Some(LayoutEvidence::Documented)
     }
 
-    /// Returns whether an issue of its sources needs an operator.
+    /// Returns whether an issue with the task's sources needs an operator's attention.
     pub fn needs_attention(&self) -> bool {
         self.findings.iter().any(SourceFinding::needs_attention)
     }
 
-    /// Returns whether a coded column has more unknown texts than the declaration allows without a
-    /// mark.
+    /// Returns whether a coded column has more unknown values than the declaration allows without
+    /// flagging the column.
     pub fn has_lost_meaning(&self, dataset_id: &str, column: &str) -> bool {
         self.meaning_lost
             .get(dataset_id)
             .is_some_and(|columns| columns.iter().any(|lost| lost == column))
     }
 
-    /// Returns the format of its parts, which its code version has after the builder's version.
-    /// Programs before part format 2 did not write it.
+    /// Returns the format of the task's parts, which follows the builder's version in the code
+    /// version. Programs before part format 2 did not write it.
     pub fn part_format(&self) -> u32 {
         let of_builder = self
             .code_version
@@ -173,12 +178,12 @@ impl TaskEntry {
     }
 }
 
-/// One dataset of a release.
+/// A dataset in a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatasetEntry {
-    /// Semantic version of its contract.
+    /// Semantic version of the dataset's contract.
     pub schema_version: String,
-    /// Its files, sorted by path.
+    /// Files of the dataset, sorted by path.
     pub parts: Vec<Part>,
 }
 
@@ -198,14 +203,14 @@ impl DatasetEntry {
     }
 }
 
-/// One Parquet file of a release.
+/// A Parquet file in a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// Below the release folder: `geo.zcta_metric/2023.parquet`.
+    /// Path below the release folder: `geo.zcta_metric/2023.parquet`.
     pub path: String,
-    /// The build that made it.
+    /// Id of the task that built the part.
     pub task_id: String,
-    /// Contract column and value of each key of the partition.
+    /// Contract column and value of each partition key.
     pub partition: BTreeMap<String, String>,
     /// Number of rows.
     pub rows: u64,
@@ -216,26 +221,26 @@ pub struct Part {
     /// Record ids of the first and the last row; null for a part without rows.
     #[schemars(with = "Option<Vec<String>>")]
     pub key_range: Option<(String, String)>,
-    /// Hash of everything in the sources that decides the part's rows: equal hashes mean equal
-    /// parts. Absent if parts are not built one by one.
+    /// Hash of everything in the sources that determines the part's rows. Equal hashes mean equal
+    /// parts. Absent if parts are not built individually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Digest")]
     pub fingerprint: Option<Digest>,
-    /// Validation results for its rows.
+    /// Validation results for the part's rows.
     pub report: PartReport,
 }
 
 impl Part {
-    /// Returns the dataset from which the records of this part were quarantined; `None` for other
-    /// parts.
+    /// Returns the dataset from which this part's records were quarantined; `None` if the part does
+    /// not contain quarantined records.
     pub fn quarantined_from(&self) -> Option<&str> {
         self.partition
             .get(QUARANTINE_DATASET_COLUMN)
             .map(String::as_str)
     }
 
-    /// Returns whether the part may hold a record. Parts of shards, which have a fingerprint, hold
-    /// the subjects whose keys end with the name of their bucket.
+    /// Returns whether the part may contain a record. A part with a fingerprint belongs to a shard,
+    /// and contains the subjects whose keys end with the bucket name.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
         match self.partition.get(QUARANTINE_DATASET_COLUMN) {
@@ -248,9 +253,9 @@ impl Part {
         }
     }
 
-    /// Returns whether a record's subject lies between the part's first and last, if rows are
-    /// sorted by the beginning of their ids. If one subject is a prefix of the other, their order
-    /// is not known here.
+    /// Returns whether a record's subject lies between the part's first and last subjects, if rows
+    /// are sorted by the beginning of their ids. If one subject is a prefix of another, the order
+    /// of the two is not known here.
     pub fn spans(&self, record_id: &RecordId) -> bool {
         let Some((first, last)) = &self.key_range else {
             return true;
@@ -262,36 +267,36 @@ impl Part {
     }
 }
 
-/// Partition column of quarantined records: the dataset they were meant for.
+/// Partition column of quarantined records, which names the dataset that they were meant for.
 pub const QUARANTINE_DATASET_COLUMN: &str = "dataset_id";
 
-/// Partition column of datasets whose parts are built one by one: the last characters of the
-/// subject's key, or the hash of the row's key.
+/// Partition column of datasets whose parts are built individually. The value is the last
+/// characters of the subject's key, or the hash of the row's key.
 pub const BUCKET: &str = "bucket";
 
 /// Validation results for the rows of a part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartReport {
-    /// Quarantined records by rule.
+    /// Number of quarantined records by rule.
     pub quarantined: BTreeMap<String, u64>,
-    /// Records published with a warning, by code.
+    /// Number of records published with a warning, by warning code.
     pub warnings: BTreeMap<String, u64>,
-    /// Issues about totals that did not block (ceilings).
+    /// Issues with totals that did not block the dataset, such as exceeded maximums.
     pub notes: Vec<String>,
-    /// Columns without a value in any row; absent if the part has no rows, and in releases of
+    /// Columns that have no value in any row; absent if the part has no rows, and in releases by
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub empty_columns: Option<Vec<String>>,
-    /// By coded column, the number of records with a publisher's text and of texts without a known
-    /// meaning; absent without any, and in releases of earlier versions.
+    /// By coded column, the number of records with a publisher's text and the number with unknown
+    /// values; absent if the part has none, and in releases by earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, WordCounts>,
 }
 
 impl Manifest {
     /// Returns the digest of the canonical JSON (keys sorted, no white space) of the hashed fields.
-    /// The release id is its beginning.
+    /// The release id is the beginning of this digest.
     pub fn derive_digest(&self) -> Digest {
         let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
         serde_json::to_writer(&mut text, &HashedManifest::new(self))
@@ -306,8 +311,8 @@ impl Manifest {
         ReleaseId::from_digest(&self.derive_digest())
     }
 
-    /// Marks the stale builds. Without `stale_tasks` the marks stay that earlier programs wrote into
-    /// the release.
+    /// Flags the stale builds. Without `stale_tasks`, keeps the flags that earlier programs wrote
+    /// into the release.
     pub fn mark(&mut self, stale_tasks: Option<&StaleTasks>) {
         let Some(stale_tasks) = stale_tasks else {
             return;
@@ -319,7 +324,7 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the release keeps the declaration and contracts of a build.
+    /// Returns whether the release contains the declaration and contracts of a build.
     pub fn has_declarations_of(&self, task: &TaskEntry) -> bool {
         [task.declaration_hash, task.contracts_hash]
             .iter()
@@ -334,8 +339,8 @@ impl Manifest {
     /// Parses a manifest file.
     ///
     /// # Errors
-    /// `Store`, when it is not a manifest, when its format is newer than this program, or when its
-    /// id is not that of its content.
+    /// `Store`, when the file is not a manifest, when its format is newer than this program, or
+    /// when its id does not match its content.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error| Error::store(format!("not a manifest: {error}"));
         let manifest = match serde_json::from_slice::<Self>(bytes) {
@@ -343,7 +348,8 @@ impl Manifest {
                 check_format(u64::from(manifest.format_version))?;
                 manifest
             }
-            // A newer format may lack fields of this one: its version is the better error.
+            // A newer format may lack fields of this format, so an error about the version is more
+            // helpful.
             Err(error) => {
                 let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
                 check_format(format.format_version.as_u64().unwrap_or(0))?;
@@ -366,7 +372,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns the sum of all counts in the manifest. Readers add some of them up in 64 bits.
+    /// Returns the sum of all counts in the manifest. Readers add up some of the counts in 64 bits.
     fn sum_of_counts(&self) -> u128 {
         let parts = self.datasets.values().flat_map(|dataset| &dataset.parts);
         let of_parts = parts.flat_map(|part| {
@@ -401,40 +407,41 @@ impl Manifest {
             .sum()
     }
 
-    /// Returns the file's bytes: indented JSON, keys in a fixed order.
+    /// Returns the bytes of the manifest file: indented JSON with keys in a fixed order.
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
         bytes.push(b'\n');
         bytes
     }
 
-    /// Returns the day since which an edition of a task's sources is late; `None` if none is. A
-    /// build of an older partition is never late: only the newest one waits for an edition.
+    /// Returns the day since which an edition of a task's sources is late; `None` if no edition is
+    /// late. A build of an older partition is never late, because only the newest partition waits
+    /// for an edition.
     pub fn late_since(&self, task_id: &str, today: Date) -> Option<Date> {
         let due = self.tasks.get(task_id)?.due.values().min().copied();
         due.filter(|due| *due <= today && self.awaits_an_edition(task_id))
     }
 
-    /// Returns whether a task is the newest of its pipeline and has a due day.
+    /// Returns whether a task is its pipeline's newest and has a due day.
     pub fn awaits_an_edition(&self, task_id: &str) -> bool {
         let Some(task) = self.tasks.get(task_id) else {
             return false;
         };
-        // Partition values such as years have equal lengths, so they compare as text.
+        // Partition values such as years have equal lengths, so they can be compared as text.
         let is_newer = |other: &TaskEntry| {
             other.pipeline_id == task.pipeline_id && other.partition > task.partition
         };
         !task.due.is_empty() && !self.tasks.values().any(is_newer)
     }
 
-    /// Returns the number of rows of a dataset over all parts.
+    /// Returns the number of rows in all parts of a dataset.
     pub fn rows(&self, dataset_id: &str) -> u64 {
         self.datasets.get(dataset_id).map_or(0, |dataset| {
             dataset.parts.iter().map(|part| part.rows).sum()
         })
     }
 
-    /// Returns the quarantined records of a dataset by rule, over all parts.
+    /// Returns the number of records quarantined from a dataset by each rule, across all parts.
     pub fn quarantined(&self, dataset_id: &str) -> BTreeMap<String, u64> {
         let mut totals = BTreeMap::new();
         for part in self
@@ -451,14 +458,14 @@ impl Manifest {
     }
 }
 
-/// The name of a dataset's only part.
+/// Name of a part that is the only part of its dataset.
 const WHOLE: &str = "part-0";
 
 /// Builds a part's path below its release: the dataset's folder, then the values of `partition_by`
 /// in the contract's order, then the other keys of the partition:
-/// `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat and names have no
-/// `key=value`, because readers would take that for a second column, of another type than the one
-/// in the file.
+/// `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat, and names do not
+/// contain `key=value`, because readers would interpret that as a second column whose type differs
+/// from that of the column in the file.
 ///
 /// # Errors
 /// `Contract`, when a column of `partition_by` has no value, or a value is not valid in a file
@@ -495,7 +502,7 @@ pub fn part_path(
     Ok(format!("{dataset_id}/{name}.parquet"))
 }
 
-/// Rejects a format that this program does not read.
+/// Rejects a format that this program cannot read.
 fn check_format(format_version: u64) -> Result<()> {
     if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
         return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
@@ -504,15 +511,15 @@ fn check_format(format_version: u64) -> Result<()> {
     Ok(())
 }
 
-/// The only field that is read from a manifest of an unknown format.
+/// The only field that is read from a manifest with an unknown format.
 #[derive(Deserialize)]
 struct Format {
     #[serde(default)]
     format_version: serde_json::Value,
 }
 
-/// The hashed fields of a manifest. Members are in alphabetical order, so that serde's output is
-/// canonical; parts are most of it.
+/// The hashed fields of a manifest. Fields are in alphabetical order, so that serde's output is
+/// canonical. Most of the output consists of parts.
 #[derive(Serialize)]
 struct HashedManifest<'a> {
     datasets: BTreeMap<&'a str, HashedDataset<'a>>,

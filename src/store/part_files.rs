@@ -1,5 +1,5 @@
-//! Caches parts of a bucket on the local disk by digest, for this server and later ones. A lost
-//! file is fetched again.
+//! Caches parts from a bucket on the local disk by digest, for this server process and later ones.
+//! A lost file is fetched again.
 //!
 //! ```text
 //! HOME/state/parts/<sha256>      the bytes of a part, whichever release it is in
@@ -18,7 +18,7 @@ use super::files::read_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// The cache, bounded in size.
+/// Cache of parts on the local disk, bounded in size.
 #[derive(Debug)]
 pub struct PartFiles {
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub struct PartFiles {
 struct Kept {
     files: HashMap<Digest, KeptFile>,
     size_bytes: u64,
-    /// Counts uses; the file with the lowest count is evicted next.
+    /// Counter that increases with each use. The file with the lowest value is evicted next.
     clock: u64,
 }
 
@@ -39,7 +39,7 @@ struct Kept {
 struct KeptFile {
     size_bytes: u64,
     last_used: u64,
-    /// True if this process has verified its digest.
+    /// True if this process has verified the file's digest.
     is_checked: bool,
 }
 
@@ -58,7 +58,7 @@ impl PartFiles {
                     digest,
                     metadata.len(),
                 )),
-                // Left unfinished by a killed server.
+                // A file left unfinished by a killed server.
                 _ => drop(fs::remove_file(entry.path())),
             }
         }
@@ -89,13 +89,13 @@ impl PartFiles {
         self.limit_bytes
     }
 
-    /// Returns whether the cache has a part.
+    /// Returns whether the cache contains a part.
     pub fn has(&self, digest: &Digest) -> bool {
         self.lock().files.contains_key(digest)
     }
 
-    /// Reads a part; `None` if it is not cached. Its digest is verified when this process reads it
-    /// for the first time; a damaged file counts as not cached.
+    /// Reads a part; `None` if it is not cached. The digest is verified when this process reads the
+    /// part for the first time. A damaged file counts as not cached.
     pub fn read(&self, digest: &Digest) -> Option<Bytes> {
         let is_checked = {
             let mut kept = self.lock();
@@ -124,8 +124,8 @@ impl PartFiles {
         }
     }
 
-    /// Caches a part, whose digest is already verified, and evicts the least recently used until
-    /// all fit.
+    /// Caches a part whose digest has already been verified, and evicts the least recently used
+    /// parts until all parts fit.
     pub fn write(&self, digest: &Digest, bytes: &Bytes) -> Result<()> {
         let size_bytes = bytes.len() as u64;
         if size_bytes > self.limit_bytes {
@@ -133,7 +133,7 @@ impl PartFiles {
         }
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         let path = self.path(digest);
-        // Not synced: a file that a crash truncates fails its digest.
+        // The file is not synced, because a file truncated by a crash no longer matches its digest.
         let aside = path.with_extension(format!(
             "{}-{}",
             std::process::id(),
@@ -218,7 +218,7 @@ mod tests {
             "what does not fit at all drives nothing out"
         );
 
-        // The next process finds the files and verifies each before use.
+        // The next process finds the files and verifies each file before use.
         fs::write(
             folder.path().join("parts").join(parts[2].0.to_string()),
             [b'C'; 100],

@@ -1,5 +1,5 @@
-//! Keeps a download in progress, which a later run resumes. On Linux it starts again after a
-//! reboot, because bytes may be lost.
+//! Keeps a download in progress so that a later run can resume it. On Linux, the download starts
+//! over after a reboot, because bytes may have been lost.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,16 +14,17 @@ use super::snapshots::write_json;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// Bytes of a file that are read, written and hashed at a time.
+/// Number of bytes to read, write and hash at a time.
 const COPIED_AT_A_TIME: usize = 1 << 18;
-/// Maximum number of such pieces that wait to be hashed.
+/// Maximum number of copied pieces that wait to be hashed.
 const AHEAD: usize = 4;
-/// Format of the sidecar files below `state/partial`; one of another format is not resumed.
+/// Format of the sidecar files below `state/partial`. A download whose sidecar has another format
+/// is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
 
-/// A download in progress: the bytes so far, their running hash, and the file they belong to. It
-/// stays on disk when dropped, so that the next run resumes it. A lock lets one process at a time
-/// download a URL.
+/// A download in progress: the bytes received so far, their running hash, and the file that they
+/// belong to. The download stays on disk when dropped, so that the next run can resume it. A lock
+/// ensures that only one process at a time downloads a URL.
 pub struct Partial {
     file: File,
     path: PathBuf,
@@ -33,22 +34,22 @@ pub struct Partial {
     of: Option<PartialOrigin>,
 }
 
-/// The publisher's file to which the bytes of a partial download belong.
+/// The publisher's file that the bytes of a partial download belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialOrigin {
-    /// The requested URL, or its address on a mirror.
+    /// The requested URL, or the file's location on a mirror.
     pub origin: String,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub total_bytes: Option<u64>,
-    /// The redirect targets without queries; the last one sent the bytes, ETag and date.
+    /// The redirect targets, without queries. The last target sent the bytes, ETag and date.
     #[serde(default)]
     pub redirected_through: Vec<String>,
-    /// True if the server compressed the response, so that offsets in the file are not offsets in
-    /// the response.
+    /// True if the server compressed the response, so that offsets in the file differ from offsets
+    /// in the response.
     #[serde(default)]
     pub is_decoded: bool,
-    /// True if the end of the body was not marked: neither by a length nor by a last chunk.
+    /// True if the end of the body was marked neither by a length nor by a last chunk.
     #[serde(default)]
     pub is_length_unknown: bool,
 }
@@ -56,7 +57,8 @@ pub struct PartialOrigin {
 #[derive(Serialize, Deserialize)]
 struct Sidecar {
     format_version: u32,
-    /// Id of the system's boot: after a power loss the file may have its length without its bytes.
+    /// Id of the current boot. After a power failure, the file may have the right length but not
+    /// the right bytes.
     boot: Option<String>,
     of: PartialOrigin,
 }
@@ -111,7 +113,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Returns the number of bytes so far.
+    /// Returns the number of bytes received so far.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -121,12 +123,12 @@ impl Partial {
         self.len == 0
     }
 
-    /// Returns the file that the bytes belong to, if known.
+    /// Returns the publisher's file that the bytes belong to, if known.
     pub fn origin(&self) -> Option<&PartialOrigin> {
         self.of.as_ref()
     }
 
-    /// Returns the digest of the bytes so far.
+    /// Returns the digest of the bytes received so far.
     pub fn digest(&self) -> Digest {
         self.hasher.digest()
     }
@@ -135,7 +137,7 @@ impl Partial {
         self.hasher.sums()
     }
 
-    /// Returns the path of the file with the bytes so far.
+    /// Returns the path of the file that holds the bytes received so far.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -158,7 +160,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Discards all bytes and records the file that the next ones belong to.
+    /// Discards all bytes, and records the file that the next bytes belong to.
     pub fn begin(&mut self, of: PartialOrigin) -> Result<()> {
         self.restart()?;
         write_json(
@@ -173,7 +175,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Records the total size, which a server may not report before a range is requested.
+    /// Records the total size, which some servers report only when a range is requested.
     pub fn expect(&mut self, total_bytes: u64) -> Result<()> {
         let Some(of) = self
             .of
@@ -193,10 +195,10 @@ impl Partial {
         )
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the download.
     ///
     /// # Errors
-    /// `Store`, when they cannot be written (a full disk).
+    /// `Store`, when the bytes cannot be written, for example because the disk is full.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).at("write", &self.path)?;
         self.hasher.update(bytes);
@@ -204,8 +206,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Appends at most `most` bytes of a file and returns their number. Earlier pieces are hashed
-    /// and synced while later ones are copied.
+    /// Appends at most `most` bytes of a file and returns the number of bytes appended. Earlier
+    /// pieces are hashed and synced while later ones are copied.
     ///
     /// # Errors
     /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. After an
@@ -222,14 +224,15 @@ impl Partial {
         let file: &File = file;
         let (copied, to_hash) = sync_channel::<Vec<u8>>(AHEAD);
         let (hashed, free) = channel();
-        // The sender is dropped with the loop, which ends the thread.
+        // The sender is dropped after the loop, which ends the thread.
         std::thread::scope(move |scope| {
-            // Earlier bytes are synced meanwhile; otherwise the end would wait for the whole file.
+            // Sync earlier bytes in the meantime. Otherwise, the final sync would have to wait for
+            // the entire file.
             let synced = (*len > 0).then(|| scope.spawn(|| file.sync_data()));
             scope.spawn(move || {
                 for piece in to_hash {
                     hasher.update(&piece);
-                    // The receiver is gone when the last pieces are sent.
+                    // The receiver may already be gone when the last pieces are sent.
                     let _ = hashed.send(piece);
                 }
             });
@@ -251,7 +254,7 @@ impl Partial {
                     .map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
             };
             let outcome = copy();
-            // Reported before any other error: the kernel reports a lost write only once.
+            // Check this before any other error, because the kernel reports a lost write only once.
             if let Some(synced) = synced {
                 synced
                     .join()
@@ -262,7 +265,7 @@ impl Partial {
         })
     }
 
-    /// Deletes the download.
+    /// Deletes the download from disk.
     pub fn discard(mut self) -> Result<()> {
         self.restart()?;
         fs::remove_file(&self.path).at("delete", &self.path)
@@ -308,8 +311,8 @@ impl Partial {
     }
 }
 
-/// Returns Linux's id of the current boot. Elsewhere returns `None`, and partial downloads are
-/// trusted.
+/// Returns the id of the current boot on Linux. On other systems, returns `None`, and partial
+/// downloads are trusted.
 fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .ok()
@@ -333,7 +336,7 @@ mod tests {
             Partial::open(folder.path(), "copy").unwrap(),
         );
         partial.begin(PartialOrigin::default()).unwrap();
-        // Pieces with arbitrary ends, and one beyond the end of the file.
+        // Pieces with arbitrary lengths, the last of which extends beyond the end of the file.
         let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5]
             .into_iter()
             .map(|most| partial.copy_from(&source, most).unwrap())

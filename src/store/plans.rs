@@ -1,4 +1,4 @@
-//! Reads the request limits of API keys by plan from `schemas/_plans.toml`.
+//! Reads the request limits for API keys, by plan, from `schemas/_plans.toml`.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ const FILE: &str = "schemas/_plans.toml";
 /// Name of the plan for requests without a valid key.
 pub const ANONYMOUS_PLAN: &str = "anonymous";
 
-/// The plans of `schemas/_plans.toml`, by name.
+/// The plans in `schemas/_plans.toml`, by name.
 #[derive(Debug, Clone)]
 pub struct Plans(BTreeMap<String, Plan>);
 
-/// One plan: a token bucket.
+/// A plan, which limits requests with a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Average rate.
+    /// Average request rate.
     pub requests_per_minute: u64,
-    /// Size of the bucket: the number of requests that may arrive at once.
+    /// Size of the token bucket, which is the number of requests that may arrive at once.
     pub burst: u64,
-    /// Maximum number of concurrently open sockets of the stream.
+    /// Maximum number of concurrently open stream sockets.
     #[serde(default = "few_sockets")]
     pub stream_sockets: u64,
 }
@@ -45,7 +45,7 @@ impl Plans {
         Self::parse(&String::from_utf8_lossy(bytes))
     }
 
-    /// Parses the text of a plans file.
+    /// Parses the content of a plans file.
     ///
     /// # Errors
     /// `Config`, when a key or value is invalid, a limit is 0, or the plan for requests without a
@@ -69,7 +69,7 @@ impl Plans {
         Ok(Self(plans))
     }
 
-    /// Iterates over all plans with their names.
+    /// Iterates over all plans and their names.
     pub fn all(&self) -> impl Iterator<Item = (&str, Plan)> {
         self.0.iter().map(|(name, plan)| (name.as_str(), *plan))
     }
@@ -82,15 +82,16 @@ impl Plans {
             .filter(|name| *name != ANONYMOUS_PLAN)
     }
 
-    /// Returns the plan of requests without a key.
+    /// Returns the plan for requests without a key.
     pub fn anonymous(&self) -> Plan {
         self.0[ANONYMOUS_PLAN]
     }
 
-    /// Returns the plan of a key by name.
+    /// Returns the plan with the given name, for a key.
     ///
     /// # Errors
-    /// `Config`, listing the known plans, also when the name is that of requests without a key.
+    /// `Config`, listing the known plans, when no plan for keys has that name. The plan for
+    /// requests without a key is not a plan for keys.
     pub fn of_key(&self, name: &str) -> Result<Plan> {
         let plan = self.0.get(name).copied().filter(|_| name != ANONYMOUS_PLAN);
         let why = if name == ANONYMOUS_PLAN {

@@ -1,12 +1,12 @@
-//! Removes local folders from texts for untrusted clients, which may see a file's name only.
+//! Removes local folders from text for untrusted clients, which may see only file names.
 
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Replaces a folder whose whole name is known, however it is spelled.
+/// Replacement for a folder whose full name is known, regardless of its spelling.
 const KNOWN: &str = "/~";
 
-/// Marks that can enclose a path, opening and closing.
+/// Punctuation that can enclose a path: opening and closing characters.
 const MARKS: [(char, char); 6] = [
     ('(', ')'),
     ('`', '`'),
@@ -16,7 +16,7 @@ const MARKS: [(char, char); 6] = [
     ('<', '>'),
 ];
 
-/// Texts that end a path without an enclosing mark.
+/// Strings that end a path that is not enclosed.
 const ENDS: [&str; 9] = [
     ": ",
     "; ",
@@ -29,9 +29,9 @@ const ENDS: [&str; 9] = [
     " http://",
 ];
 
-/// Replaces each local path in a text by its file name. The given `folders` are found whatever
-/// their names. If the name of another folder contains blanks or punctuation, a word of it may
-/// remain.
+/// Replaces each local path in the text with its file name. The given `folders` are always
+/// recognised, regardless of their names. If the name of any other folder contains blanks or
+/// punctuation, a word of that name may remain.
 pub fn redact_folders(text: &str, folders: &[&Path]) -> String {
     let mut names: Vec<&str> = folders
         .iter()
@@ -61,7 +61,7 @@ pub fn redact_folders(text: &str, folders: &[&Path]) -> String {
     redacted + rest
 }
 
-/// Finds the start of a path: a slash that neither follows a word nor is part of a URL.
+/// Finds the start of a path, which is a slash that neither follows a word nor is part of a URL.
 fn start_of_path(text: &str) -> Option<usize> {
     let is_start = |at: usize| {
         let (before, after) = text.split_at(at);

@@ -1,5 +1,5 @@
-//! Reads single records of a part as JSON values with their source pointers. Reads only row groups
-//! that may hold the id.
+//! Reads individual records from a part as JSON values with their source pointers. Reads only row
+//! groups that may contain the record id.
 
 use crate::parquet_error;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
@@ -23,10 +23,10 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::RecordId;
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// The columns of a record without the pointers, and the pointers.
+/// A record's columns, without the pointer column, and the record's pointers.
 pub type Record = (Map<String, Value>, Vec<SourcePointer>);
 
-/// A record with the release and part in which it was found.
+/// A record, with the release and part in which it was found.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundRecord<'a> {
     pub manifest: &'a Manifest,
@@ -38,8 +38,8 @@ pub struct FoundRecord<'a> {
 
 const RECORD_ID: &str = "record_id";
 
-/// Finds a record in a part, given as bytes or as a file that is read as needed. Skips row groups
-/// whose range of ids does not include it.
+/// Finds a record in a part, which is given as bytes or as a file that is read as needed. Skips row
+/// groups whose id range does not include the record.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
@@ -52,10 +52,11 @@ pub fn find_record(
         .transpose()
 }
 
-/// Finds a record in a part as [`find_record`] does and returns a batch with only its row.
+/// Finds a record in a part as [`find_record`] does, and returns a batch that contains only the
+/// record's row.
 ///
 /// # Errors
-/// As for [`find_record`].
+/// Same as for [`find_record`].
 pub fn row_of_record(
     part: impl ChunkReader + 'static,
     record_id: &RecordId,
@@ -98,11 +99,11 @@ pub fn row_of_record(
     Ok(None)
 }
 
-/// Returns the ids of a part's records whose text column equals a value, in the part's order. Reads
-/// only these two columns.
+/// Returns the ids of a part's records in which a text column equals the given value, in the part's
+/// order. Reads only the id column and that text column.
 ///
 /// # Errors
-/// `Store`, when the bytes are not a readable part, or it has no such text column.
+/// `Store`, when the bytes are not a readable part, or when the part has no such text column.
 pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<String>> {
     let builder =
         ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())
@@ -140,8 +141,8 @@ pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<St
     Ok(ids)
 }
 
-/// Selects the rows of pages whose range of ids includes one; a row group without a page index is
-/// selected as a whole.
+/// Selects the rows of pages whose id range includes the record id. If a row group has no page
+/// index, all of its rows are selected.
 fn pages_that_may_hold(
     metadata: &ParquetMetaData,
     groups: &[usize],
@@ -262,8 +263,8 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
     })
 }
 
-/// Returns the number with these digits, or a text if no JSON number reads back with the same
-/// digits.
+/// Returns a JSON number with these digits, or a string if no JSON number would be read back with
+/// the same digits.
 fn number(text: &str) -> Value {
     match (text.parse::<i64>(), text.parse::<f64>()) {
         (Ok(whole), _) => whole.into(),
@@ -272,7 +273,7 @@ fn number(text: &str) -> Value {
     }
 }
 
-/// Offsets or lengths. Earlier releases stored them as unsigned numbers.
+/// Offsets or lengths. Earlier releases stored them as unsigned integers.
 enum Numbers<'a> {
     Signed(&'a PrimitiveArray<Int64Type>),
     Unsigned(&'a PrimitiveArray<UInt64Type>),
@@ -288,14 +289,14 @@ impl<'a> Numbers<'a> {
 
     fn at(&self, index: usize) -> u64 {
         match self {
-            // A negative offset is invalid: the result points at no byte.
+            // A negative offset is invalid. The result points at no byte.
             Self::Signed(numbers) => u64::try_from(numbers.value(index)).unwrap_or(u64::MAX),
             Self::Unsigned(numbers) => numbers.value(index),
         }
     }
 }
 
-/// Returns the pointers of a row.
+/// Returns the source pointers in a row.
 ///
 /// # Errors
 /// `Store`, when the column is not a list of pointers.
@@ -345,7 +346,7 @@ mod tests {
     use super::*;
     use pubdata_core::ids::Digest;
 
-    /// Builds a column with one pointer in its only row.
+    /// Builds a column that has a single row with one pointer.
     fn column(offset: ArrayRef, length: ArrayRef) -> ArrayRef {
         let text = |text: &str| Arc::new(StringArray::from(vec![text.to_owned()])) as ArrayRef;
         let columns = [
@@ -395,7 +396,7 @@ mod tests {
                 .map(|row| cell(column, row).unwrap().to_string())
                 .collect::<Vec<_>>()
         };
-        // A longer fraction would be read back with other digits.
+        // A longer fraction would be read back with different digits.
         assert_eq!(
             cells(&decimals),
             [
@@ -436,8 +437,8 @@ mod tests {
         );
     }
 
-    /// Ids with common prefixes longer than an index keeps, sorted and unsorted, over several row
-    /// groups and pages.
+    /// Tests ids whose common prefixes are longer than an index stores, sorted and unsorted, across
+    /// several row groups and pages.
     #[test]
     fn every_record_is_found_in_its_page_whatever_the_order_and_the_index() {
         let id = |number: usize| format!("test.place:{}:{number:05}", "x".repeat(number % 90));

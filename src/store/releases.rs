@@ -22,15 +22,15 @@ use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 
-/// Parts that are fetched concurrently before a release is served.
+/// Number of parts to fetch concurrently before a release is served.
 const FETCHED_AT_A_TIME: usize = 8;
 
-/// Enough for the end of most parts, which has their statistics.
+/// Number of bytes to read from the end of a part, which suffices for the statistics of most parts.
 const FIRST_READ_OF_METADATA: u64 = 64 << 10;
 
 const MANIFEST: &str = "manifest.json";
 
-/// The published releases and the channels that point at them, in a folder or in an object store.
+/// The published releases, and the channels that point at them, in a folder or an object store.
 ///
 /// ```text
 /// releases/<release_id>/manifest.json        written last: without it the release does not exist
@@ -38,13 +38,13 @@ const MANIFEST: &str = "manifest.json";
 /// releases/<release_id>/declarations/<sha256>.jsonl
 /// releases/<release_id>/datapackage.json
 /// releases/<release_id>/<dataset_id>/_delta_log/00000000000000000000.json
-/// channels/<channel>/<generation>.json       ten digits; the highest one is current
-/// unrenewed/<channel>.json                   stale tasks of its last run; replaced only when they change
+/// channels/<channel>/<generation>.json       ten digits; the highest number is current
+/// unrenewed/<channel>.json                   stale tasks of the channel's last run; replaced only when they change
 /// ```
 #[derive(Debug, Clone)]
 pub struct Releases {
     pub(super) store: SharedStore,
-    /// Local cache of parts, for processes that read the same ones repeatedly.
+    /// Local cache of parts, for processes that read the same parts repeatedly.
     part_files: Option<Arc<PartFiles>>,
 }
 
@@ -52,7 +52,7 @@ pub struct Releases {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncompleteRelease {
     pub release_id: ReleaseId,
-    /// When its newest file was written.
+    /// When the newest file of the release was written.
     pub modified: jiff::Timestamp,
 }
 
@@ -65,14 +65,15 @@ impl Releases {
         })
     }
 
-    /// Caches parts on the local disk. Has no effect if the store is a folder.
+    /// Enables caching of parts on the local disk. Has no effect if the store is a folder.
     #[must_use]
     pub fn keeping(mut self, files: PartFiles) -> Self {
         self.part_files = self.folder().is_none().then(|| Arc::new(files));
         self
     }
 
-    /// Fetches the parts of a release that are not in the local cache, as many as fit.
+    /// Fetches as many parts of a release into the local cache as fit, skipping parts that are
+    /// already cached.
     pub async fn prefetch(&self, manifest: &Manifest) -> Result<()> {
         let Some(files) = &self.part_files else {
             return Ok(());
@@ -101,12 +102,12 @@ impl Releases {
         Ok(())
     }
 
-    /// Returns the store of the releases.
+    /// Returns the store that contains the releases.
     pub fn store(&self) -> &SharedStore {
         &self.store
     }
 
-    /// Returns the folder if the store is one on this machine.
+    /// Returns the store's folder if the store is a folder on this machine.
     pub fn folder(&self) -> Option<&FilePath> {
         self.store.folder()
     }
@@ -114,7 +115,7 @@ impl Releases {
     /// Reads and checks a release's manifest.
     ///
     /// # Errors
-    /// `Store`, when the release does not exist, or its manifest was changed or is of a newer
+    /// `Store`, when the release does not exist, or when its manifest was changed or has a newer
     /// format.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Manifest> {
         let with_hint = |error: Error| {
@@ -135,12 +136,12 @@ impl Releases {
         Ok(manifest)
     }
 
-    /// Returns the manifest of the channel's current release, with stale tasks marked. Returns
-    /// `None` if nothing was published there.
+    /// Returns the manifest of the channel's current release, with stale tasks flagged. Returns
+    /// `None` if nothing was published on the channel.
     ///
     /// # Errors
-    /// `Config`, when the name is not a valid channel name; `Store`, when pointer or manifest
-    /// cannot be read.
+    /// `Config`, when the name is not a valid channel name; `Store`, when the pointer or the
+    /// manifest cannot be read.
     pub async fn present(&self, channel: &str) -> Result<Option<Manifest>> {
         let Some(entry) = self.channel(channel).await? else {
             return Ok(None);
@@ -214,7 +215,7 @@ impl Releases {
             .collect())
     }
 
-    /// Reads a whole part without verifying its hash.
+    /// Reads an entire part without verifying its hash.
     ///
     /// # Errors
     /// `Store`, when the part is missing.
@@ -225,7 +226,7 @@ impl Releases {
     }
 
     /// Finds a record in a part without verifying its hash. If the store is a folder, reads only
-    /// the bytes that are needed.
+    /// the required bytes.
     ///
     /// # Errors
     /// `Store`, when the part is missing or malformed.
@@ -250,10 +251,10 @@ impl Releases {
         found.context(|| format!("part {} of release {id}", part.path))
     }
 
-    /// Reads a whole part; `None` if it does not exist.
+    /// Reads an entire part; `None` if the part does not exist.
     ///
     /// # Errors
-    /// `Store`, when the part exists and cannot be read, or its path is not valid.
+    /// `Store`, when the part exists but cannot be read, or when its path is not valid.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
         let key = part_key(id, &part.path)?;
         let Some(files) = self.part_files.clone() else {
@@ -276,7 +277,7 @@ impl Releases {
                 }
             };
             let kept = tokio::task::spawn_blocking(keep).await;
-            // Without disk space it is fetched again the next time.
+            // If disk space is insufficient, the part is fetched again the next time.
             if let Err(error) = kept.unwrap_or_else(|error| Err(Error::store(error.to_string()))) {
                 tracing::warn!("a part is not kept on disk: {error}");
             }
@@ -284,11 +285,12 @@ impl Releases {
         Ok(found)
     }
 
-    /// Returns the number of nulls in each flat column of some parts, from the parts' statistics.
-    /// Leaves out columns that one of the parts does not count. Reads only the ends of the files.
+    /// Returns the number of nulls in each flat column of the given parts, taken from the parts'
+    /// statistics. Omits columns for which one of the parts has no count. Reads only the ends of
+    /// the files.
     ///
     /// # Errors
-    /// `Store`, when the end of a part cannot be read, or its path is not valid.
+    /// `Store`, when the end of a part cannot be read, or when a part's path is not valid.
     pub async fn null_counts(
         &self,
         id: &ReleaseId,
@@ -344,20 +346,20 @@ impl Releases {
         format!("{}/{}/{dataset_id}", self.store.url(), release_key(id))
     }
 
-    /// Writes a part durably, replacing the file of an interrupted attempt.
+    /// Writes a part durably, replacing any file left by an interrupted attempt.
     ///
     /// # Errors
-    /// `Store`, when the part cannot be written, or its path is not valid.
+    /// `Store`, when the part cannot be written, or when its path is not valid.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
         self.store.put(&part_key(id, part_path)?, bytes).await
     }
 
-    /// Adds a staged part to a release as a hard link, without writing it again. Returns false if
-    /// build and release are not in one folder, if the file system has no hard links, or if the
-    /// part does not exist.
+    /// Adds a staged part to a release as a hard link, without writing the bytes again. Returns
+    /// false if the build and the release are not in the same folder, if the file system does not
+    /// support hard links, or if the part does not exist.
     ///
     /// # Errors
-    /// `Store`, when the part exists and cannot be made durable, or its path is not valid.
+    /// `Store`, when the part exists but cannot be made durable, or when its path is not valid.
     pub async fn link_staged(
         &self,
         staging: &Staging,
@@ -375,8 +377,8 @@ impl Releases {
             return Ok(false);
         };
         let to = part_key(id, part_path)?;
-        // A release without a manifest is as old as its newest file, so the file's time must be
-        // that of the release, not of the build.
+        // The age of a release without a manifest is that of its newest file. The file must
+        // therefore have the time of the release, not of the build.
         let renew = |file: File| {
             file.set_modified(SystemTime::now())
                 .and_then(|()| file.sync_all())
@@ -393,11 +395,12 @@ impl Releases {
         Ok(is_there && self.store.copy(&from, &to).await.unwrap_or(false))
     }
 
-    /// Adds a part of another release without writing it again: a hard link in a folder, a copy
-    /// within a bucket. Returns false if the other release does not have it.
+    /// Adds a part of another release without uploading the bytes again: as a hard link in a
+    /// folder, or as a copy within a bucket. Returns false if the other release does not contain
+    /// the part.
     ///
     /// # Errors
-    /// `Store`, when the part exists and cannot be linked or copied, or a path is not valid.
+    /// `Store`, when the part exists but cannot be linked or copied, or when a path is not valid.
     pub async fn link_part(
         &self,
         from: &ReleaseId,
@@ -412,11 +415,11 @@ impl Releases {
         copied.context(|| format!("release {to}: part {to_path} of release {from}"))
     }
 
-    /// Copies a part from elsewhere in the same store, without moving its bytes through this
-    /// machine. Returns false if it does not exist.
+    /// Copies a part from another location in the same store, without transferring the bytes
+    /// through this machine. Returns false if the part does not exist.
     ///
     /// # Errors
-    /// As for [`Releases::link_part`].
+    /// Same as for [`Releases::link_part`].
     pub async fn take_part(&self, key: &str, to: &ReleaseId, to_path: &str) -> Result<bool> {
         self.store
             .copy(&Path::from(key), &part_key(to, to_path)?)
@@ -424,7 +427,7 @@ impl Releases {
             .context(|| format!("release {to}: part {to_path}"))
     }
 
-    /// Writes the manifest durably: from now on the release exists.
+    /// Writes the manifest durably. From this point on, the release exists.
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
         self.store
@@ -432,8 +435,8 @@ impl Releases {
             .await
     }
 
-    /// Returns the location of a release's files for other programs: a folder's path, or a URL
-    /// within a bucket.
+    /// Returns the location of a release's files, for use by other programs: a folder path, or a
+    /// URL in a bucket.
     pub fn location(&self, id: &ReleaseId) -> String {
         let key = release_key(id);
         match self.folder() {
@@ -442,8 +445,8 @@ impl Releases {
         }
     }
 
-    /// Deletes a release, its manifest first, so that a partly deleted release does not exist. The
-    /// caller makes sure that no channel points at it.
+    /// Deletes a release. The manifest is deleted first, so that a partially deleted release counts
+    /// as nonexistent. The caller must ensure that no channel points at the release.
     pub async fn delete_release(&self, id: &ReleaseId) -> Result<()> {
         let at_release = || format!("delete release {id}");
         self.store

@@ -1,9 +1,9 @@
-//! Shares API keys and the event log among several servers. A change creates new files in the
-//! store, and each server copies these into its home, where it reads them like local files.
+//! Shares API keys and the event log among several servers. Each change creates new files in the
+//! store. Every server copies the new files to its home and reads them there like local files.
 //!
 //! ```text
-//! keys/<generation>.json       all keys after a change, ten digits; the highest one is current
-//! stream/log/<first seq>.jsonl events of one batch, twenty digits; the next one begins where it ends
+//! keys/<generation>.json       all keys after a change; ten digits; the highest number is current
+//! stream/log/<first seq>.jsonl events of one batch; twenty digits; the next batch starts where this batch ends
 //! ```
 
 use std::collections::BTreeSet;
@@ -18,21 +18,22 @@ use super::events::Line;
 use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore, files};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
-/// Maximum number of attempts to change the keys while other changes interfere.
+/// Maximum number of attempts to change the keys if concurrent changes interfere.
 const TRIES: u32 = 20;
-/// Batches that are fetched concurrently when a copy begins.
+/// Number of batches to fetch concurrently when copying starts.
 const FETCHED_AT_A_TIME: usize = 16;
-/// The batches are listed every so many refreshes, because old ones may have been deleted.
+/// Number of refreshes after which batches are listed again, because old batches may have been
+/// deleted.
 const POLLS_PER_LISTING: u32 = 60;
 /// Maximum number of events in one file.
 const EVENTS_AT_ONCE: usize = 1_000;
-/// Batches that were written before the replay window are not copied.
+/// Age limit for copying. Batches that were written before the replay window are not copied.
 const COPIED: SignedDuration = SignedDuration::from_hours(REPLAY.as_hours() + 1);
 
 /// A copy of the shared files in a home.
 pub struct Replica {
     store: SharedStore,
-    /// The home itself, whose keys are valid as long as the store has none.
+    /// The server's own home. Its keys are valid as long as the store has no keys.
     own: Home,
     copy: Home,
     generation: u64,
@@ -41,7 +42,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Returns the copy of a store in a home; `None` if the store is the home.
+    /// Returns the copy of a store in a home; `None` if the store is the home itself.
     pub fn for_store(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
@@ -57,7 +58,8 @@ impl Replica {
         }))
     }
 
-    /// Returns the home that has a server's keys and event log: the home itself, or the copy in it.
+    /// Returns the home that contains a server's keys and event log: the home itself, or the copy
+    /// inside it.
     pub fn home_of(home: &Home, store: &SharedStore) -> Result<Home> {
         if store.is_home(home) {
             Ok(home.clone())
@@ -66,7 +68,7 @@ impl Replica {
         }
     }
 
-    /// Copies what has changed in the store. After an error the state stays as it was.
+    /// Copies whatever has changed in the store. After an error, the state is unchanged.
     pub async fn refresh(&mut self, now: Timestamp) -> Result<()> {
         let is_listed = self.looks.is_multiple_of(POLLS_PER_LISTING);
         self.looks = self.looks.wrapping_add(1);
@@ -78,7 +80,7 @@ impl Replica {
         let mut newest = None;
         if is_listed {
             let generation = newest_generation(&self.store).await?;
-            // A generation that was restored from a backup is used too.
+            // A generation that was restored from a backup is used as well, even if it is older.
             if generation != self.generation && generation > 0 {
                 newest = self
                     .store
@@ -115,8 +117,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Warns about keys of the home that are no longer valid because the store has keys without
-    /// them.
+    /// Warns about keys in the home that are no longer valid because the store has keys that do not
+    /// include them.
     fn warn_of_invalid_keys(&self, shared: &Bytes) {
         let ids = |keys: &Bytes| {
             Keys::parse(keys, "keys")
@@ -147,7 +149,7 @@ impl Replica {
         if self.log.is_none() {
             match EventLog::open(&self.copy, |_| {}) {
                 Ok(log) => self.log = Some(log),
-                // Another server of this home copies it.
+                // Another server that uses this home is copying the log.
                 Err(error) if error.kind() == ErrorKind::Busy => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -155,7 +157,7 @@ impl Replica {
         let Some(mut log) = self.log.take() else {
             return Ok(());
         };
-        // After a failure the log is reopened, because it was taken.
+        // After a failure, the log is reopened, because it was taken out of `self`.
         if is_listed {
             catch_up(&self.store, &mut log, now).await?;
             log.prune(now)?;
@@ -168,8 +170,8 @@ impl Replica {
     }
 }
 
-/// Copies the batches that a log lacks. If the next batch was deleted, restarts with the first one
-/// that a reader may still request.
+/// Copies the batches that a log lacks. If the next batch was deleted, restarts with the first
+/// batch that a reader may still request.
 async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Result<()> {
     let batches = batches(store).await?;
     let is_there = |seq: u64| batches.iter().any(|(first, _)| *first == seq);
@@ -205,7 +207,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
         .map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
     let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);
     while let Some((first, batch)) = fetched.try_next().await? {
-        // Deleted since it was listed: it was old.
+        // The batch was old and has been deleted since it was listed.
         let Some(batch) = batch else { continue };
         if first == log.last_seq() + 1 {
             log.replicate(events_of(&batch, first)?)?;
@@ -214,7 +216,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
     Ok(())
 }
 
-/// Returns whether the store's last batch ends with the last event of a log.
+/// Returns whether the store's last batch ends with the log's last event.
 async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<bool> {
     let Some(batch) = store.read(&batch_key(last_batch)).await? else {
         return Ok(true);
@@ -228,16 +230,17 @@ async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<
 pub struct SharedLog {
     store: SharedStore,
     tail: EventTail,
-    /// Number of the last event in the store.
+    /// Sequence number of the last event in the store.
     last_seq: u64,
 }
 
 impl SharedLog {
-    /// Compares the store with a home's log. A home with fewer events, such as a new one, first
-    /// copies the log from the store. Returns `None` if the store is the home.
+    /// Compares the store with a home's log. A home with fewer events, such as a new home, first
+    /// copies the log from the store. Returns `None` if the store is the home itself.
     ///
     /// # Errors
-    /// `Busy`, when another follower runs in the home; `Store`, when store or log cannot be read.
+    /// `Busy`, when another follower runs in the home; `Store`, when the store or the log cannot be
+    /// read.
     pub async fn open(home: &Home, store: &SharedStore, now: Timestamp) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
@@ -264,8 +267,8 @@ impl SharedLog {
     /// Uploads the events that the follower has added.
     ///
     /// # Errors
-    /// `Busy`, when another follower has uploaded different events; `Store`, when an upload fails:
-    /// the next call repeats it.
+    /// `Busy`, when another follower has uploaded different events; `Store`, when an upload fails.
+    /// The next call repeats the upload.
     pub async fn push(&mut self) -> Result<()> {
         let mut tail = self.tail.clone();
         let events: Vec<Event> = tail
@@ -300,7 +303,7 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Deletes batches beyond the retention of the follower's log.
+    /// Deletes batches that are past the retention period of the follower's log.
     pub async fn prune(&self, now: Timestamp) -> Result<()> {
         let kept = super::events::KEPT;
         for (first, _) in batches(&self.store)
@@ -320,8 +323,8 @@ static CHANGES: AtomicU64 = AtomicU64::new(0);
 /// Changes the keys of a home, or of the shared store.
 ///
 /// # Errors
-/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when other
-/// changes interfere repeatedly.
+/// The errors of the change; `Store`, when the keys cannot be read or written; `Busy`, when
+/// concurrent changes interfere repeatedly.
 pub async fn change_keys<T>(
     home: &Home,
     store: &SharedStore,
@@ -332,7 +335,8 @@ pub async fn change_keys<T>(
     }
     for _ in 0..TRIES {
         let (generation, before) = shared_keys(home, store).await?;
-        // Separate for each change, because others of this process may be in progress.
+        // Each change uses a separate file, because this process may be making other changes at the
+        // same time.
         let aside =
             home.scratch_of_process(&format!("keys-{}", CHANGES.fetch_add(1, Ordering::Relaxed)))?;
         if let Some(before) = before {
@@ -370,8 +374,8 @@ pub async fn list_keys(
     Ok((file.keys, file.invitations))
 }
 
-/// Returns the store's newest keys and their generation; the home's keys and 0 if the store has
-/// none.
+/// Returns the store's newest keys and their generation. If the store has no keys, returns the
+/// home's keys and generation 0.
 async fn shared_keys(home: &Home, store: &SharedStore) -> Result<(u64, Option<Bytes>)> {
     match newest_generation(store).await? {
         0 => Ok((0, read_if_there(home)?)),
@@ -396,7 +400,8 @@ fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
     }
 }
 
-/// Returns the first number of each batch of a store's log and when it was written, in order.
+/// Returns the batches in a store's log in order, each as the first sequence number and the time of
+/// writing.
 async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
     let files = store.list(&Path::from("stream/log")).await?;
     Ok(files
@@ -405,7 +410,7 @@ async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
         .collect())
 }
 
-/// Parses the events of a batch, the first of which must have the number `first`.
+/// Parses the events in a batch. The first event must have the sequence number `first`.
 fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     for line in batch.split_inclusive(|byte| *byte == b'\n') {

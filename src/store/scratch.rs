@@ -1,4 +1,5 @@
-//! Provides the folder in which a build keeps its rows by bucket; removed when dropped.
+//! Provides the folder in which a build keeps its rows by bucket. The folder is removed when
+//! dropped.
 
 use std::path::PathBuf;
 
@@ -6,14 +7,14 @@ use super::Home;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// The temporary folder of rows by bucket,
-/// `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`; removed when dropped.
+/// Temporary folder for rows by bucket,
+/// `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`. Removed when dropped.
 pub struct Scratch {
     home: Home,
 }
 
 impl Scratch {
-    /// Creates an empty folder. Removes what an interrupted build left there.
+    /// Creates an empty folder, removing anything that an interrupted build left there.
     pub fn begin(home: &Home, task_id: &str, purpose: &str) -> Result<Self> {
         Ok(Self {
             home: home.scratch(&format!(
@@ -30,12 +31,12 @@ impl Scratch {
             .try_for_each(|folder| std::fs::create_dir(&folder).at("create folder", &folder))
     }
 
-    /// Returns the file with a bucket's rows of a snapshot and member.
+    /// Returns the path of the file that holds a bucket's rows from a snapshot and archive member.
     pub fn file(&self, bucket: u32, input: u64, member: u64) -> PathBuf {
         self.folder(bucket).join(format!("{input}-{member}.rows"))
     }
 
-    /// Deletes a bucket that is built, to free its space.
+    /// Deletes the rows of a bucket that has been built, to free disk space.
     pub fn remove_bucket(&self, bucket: u32) -> Result<()> {
         let folder = self.folder(bucket);
         std::fs::remove_dir_all(&folder).at("remove folder", &folder)

@@ -1,4 +1,4 @@
-//! Remembers the last seen state of servers' logs, so that a replaced log is detected, and keeps
+//! Stores the last seen state of servers' logs, so that a replaced log is detected. Also stores
 //! evidence of contradictions.
 
 use std::io::Write;
@@ -10,13 +10,13 @@ use super::{Home, durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// Format of the files below `seen-logs`; readers refuse a newer one.
+/// Format of the files below `seen-logs`; readers reject newer formats.
 pub const SEEN_LOG_FORMAT_VERSION: u32 = 1;
 
 /// The last seen state of a server's log.
 ///
 /// ```text
-/// HOME/seen-logs/<hash of the address>.json              last seen state; replaced after each successful check
+/// HOME/seen-logs/<hash of the URL>.json                  last seen state; replaced after each successful check
 /// HOME/seen-logs/evidence/<hash of its content>.json     a contradicting state; never changed
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,22 +24,23 @@ pub struct SeenLog {
     pub format_version: u32,
     /// URL of the server.
     pub url: String,
-    /// The key that verified its notes.
+    /// The key that verified the log's notes.
     pub key: String,
     /// The signed note.
     pub note: String,
-    /// RFC 3339 UTC.
+    /// When the log was first seen, RFC 3339 UTC.
     pub first_seen_at: String,
     pub seen_at: String,
 }
 
-/// Evidence of a log that contradicts the one seen before: both notes, to show to others.
+/// Evidence that a log contradicts a previously seen log. Contains both notes, so that the evidence
+/// can be shown to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEvidence {
     pub format_version: u32,
     pub url: String,
     pub reason: String,
-    /// The state it was compared with, if there was one.
+    /// The state that the log was compared with, if a state was known.
     pub seen: Option<SeenLog>,
     /// The key that the server presents.
     pub shown_key: Option<String>,
@@ -77,15 +78,15 @@ fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
 /// Returns the last seen state of a server's log.
 ///
 /// # Errors
-/// `Store`, when it cannot be read or is damaged: a known log is never treated as a new one.
+/// `Store`, when the state cannot be read or is damaged. A known log is never treated as a new log.
 pub fn seen_log(home: &Home, url: &str) -> Result<Option<SeenLog>> {
     read(&file(home, url))
 }
 
-/// Returns the last seen states of all servers' logs, by file name.
+/// Returns the last seen states of all servers' logs, sorted by file name.
 ///
 /// # Errors
-/// As for [`seen_log`].
+/// Same as for [`seen_log`].
 pub fn seen_logs(home: &Home) -> Result<Vec<SeenLog>> {
     let mut seen = Vec::new();
     for path in files(home)? {
@@ -94,7 +95,7 @@ pub fn seen_logs(home: &Home) -> Result<Vec<SeenLog>> {
     Ok(seen)
 }
 
-/// Returns the state files, sorted, without evidence.
+/// Returns the paths of the state files, sorted, without evidence files.
 pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
     let folder = folder(home);
     let entries = match std::fs::read_dir(&folder) {
@@ -122,7 +123,8 @@ pub fn remember_log(home: &Home, seen: &SeenLog) -> Result<()> {
     durable::write_file(&file(home, &seen.url), &bytes)
 }
 
-/// Stores evidence and returns its file. Equal evidence has the same file, which is not rewritten.
+/// Stores evidence and returns the path of the evidence file. Equal evidence has the same file,
+/// which is not rewritten.
 pub fn keep_log_evidence(home: &Home, evidence: &LogEvidence) -> Result<PathBuf> {
     let folder = folder(home).join("evidence");
     durable::create_folder(&folder)?;

@@ -1,5 +1,6 @@
-//! Reads and writes the shared store: a folder, or a bucket of an object store. Files are created
-//! once or replaced as a whole. Machines decide between each other by who creates a file first.
+//! Reads and writes the shared store: a folder, or a bucket in an object store. Files are created
+//! once or replaced as a whole. Conflicts between machines are decided by which machine creates a
+//! file first.
 
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
@@ -20,15 +21,16 @@ use super::foreign_errors::object_store_error;
 use super::{Home, files, folder_files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 
-/// Maximum attempts to create a file if a creation is neither done nor refused.
+/// Maximum number of attempts to create a file if it is unclear whether the store created or
+/// refused it.
 const TRIES: u32 = 6;
-/// Pause before the second attempt; it doubles from there.
+/// Delay before the second attempt. The delay doubles with each further attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Files are uploaded in pieces of this size; one that is not larger is sent at once.
+/// Files are uploaded in pieces of this size. A file that is not larger is sent in one request.
 const PIECE_BYTES: usize = 8 << 20;
-/// Rounds of the race by which a store is checked.
+/// Number of rounds in the race that checks a store.
 const RACES: u32 = 4;
-/// Concurrent creations of the same file in one round.
+/// Number of concurrent attempts to create the same file in one round.
 const RACERS: usize = 4;
 
 const FORMS: &str =
@@ -39,7 +41,7 @@ const FORMS: &str =
 #[derive(Debug, Clone)]
 pub struct SharedStore {
     store: Arc<dyn ObjectStore>,
-    /// The folder, if the store is one on this machine.
+    /// The store's folder, if the store is a folder on this machine.
     folder: Option<PathBuf>,
     url: String,
 }
@@ -47,21 +49,21 @@ pub struct SharedStore {
 /// A file of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedFile {
-    /// Path below the store, with slashes.
+    /// Path below the root of the store, with slashes.
     pub key: String,
     pub size_bytes: u64,
-    /// When it was written, to the second.
+    /// When the file was written, to the second.
     pub modified: jiff::Timestamp,
 }
 
 impl SharedStore {
-    /// Opens a store: the home itself without a URL, a folder for `file:///folder`, a bucket for
-    /// `s3://`, `az://` and `gs://`. Credentials and endpoint of a bucket come from the usual
-    /// environment variables (`AWS_*`, `AZURE_*`, `GOOGLE_*`).
+    /// Opens a store: the home itself if no URL is given, a folder for `file:///folder`, or a
+    /// bucket for `s3://`, `az://` and `gs://`. The credentials and endpoint of a bucket come from
+    /// the usual environment variables (`AWS_*`, `AZURE_*`, `GOOGLE_*`).
     ///
     /// # Errors
-    /// `Config`, when the URL has none of these forms or the settings of the bucket are incomplete;
-    /// `Store`, when the folder cannot be made.
+    /// `Config`, when the URL has none of these forms or the bucket's settings are incomplete;
+    /// `Store`, when the folder cannot be created.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
         match url {
             None => Self::open_folder(home.root()),
@@ -72,12 +74,13 @@ impl SharedStore {
     /// Opens the store at a URL.
     ///
     /// # Errors
-    /// As for [`SharedStore::open`].
+    /// Same as for [`SharedStore::open`].
     pub fn at(url: &str) -> Result<Self> {
         Self::open_url(url).context(|| format!("store `{url}`"))
     }
 
-    /// Returns the folder of a `file:` URL if it does not exist; opening the store would create it.
+    /// Returns the folder that a `file:` URL names if the folder does not exist. Opening the store
+    /// would create it.
     pub fn missing_folder(url: &str) -> Option<PathBuf> {
         let path = Path::from_url_path(url.strip_prefix("file:///")?).ok()?;
         Some(FilePath::new("/").join(path.as_ref())).filter(|folder| !folder.is_dir())
@@ -111,7 +114,7 @@ impl SharedStore {
 
     fn open_folder(root: &FilePath) -> Result<Self> {
         std::fs::create_dir_all(root).at("create folder", root)?;
-        // `fsync` covers the file, its folder and every folder created on the way, so that a
+        // `fsync` covers the file, its folder and every parent folder that was created, so that a
         // pointer is never durable before its target.
         let store = LocalFileSystem::new_with_prefix(root)
             .map_err(object_store_error)?
@@ -125,17 +128,17 @@ impl SharedStore {
         })
     }
 
-    /// Returns the folder if the store is one on this machine.
+    /// Returns the store's folder if the store is a folder on this machine.
     pub fn folder(&self) -> Option<&FilePath> {
         self.folder.as_deref()
     }
 
-    /// Returns whether the store is the home itself, so that nothing in it is shared.
+    /// Returns whether the store is the home itself, in which case nothing is shared.
     pub fn is_home(&self, home: &Home) -> bool {
         self.folder() == Some(home.root())
     }
 
-    /// Returns the URL that names the store to another process.
+    /// Returns the URL under which another process can open the store.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -162,7 +165,7 @@ impl SharedStore {
     /// Reads one byte range of a file.
     ///
     /// # Errors
-    /// `Store`, when it does not exist or cannot be read.
+    /// `Store`, when the file does not exist or cannot be read.
     pub async fn read_range(&self, key: &Path, range: Range<u64>) -> Result<Bytes> {
         match self.path(key) {
             Some(path) => folder_files::read_range(path, range).await,
@@ -174,10 +177,10 @@ impl SharedStore {
         }
     }
 
-    /// Reads several ranges of a file concurrently; nearby ranges are merged into one request.
+    /// Reads several byte ranges of a file concurrently. Nearby ranges are merged into one request.
     ///
     /// # Errors
-    /// `Store`, when it does not exist or cannot be read.
+    /// `Store`, when the file does not exist or cannot be read.
     pub async fn read_ranges(&self, key: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         match self.path(key) {
             Some(path) => folder_files::read_ranges(path, ranges).await,
@@ -189,10 +192,11 @@ impl SharedStore {
         }
     }
 
-    /// Passes the bytes of a file to `take` piece by piece; returns false if it does not exist.
+    /// Passes the bytes of a file to `take` piece by piece; returns false if the file does not
+    /// exist.
     ///
     /// # Errors
-    /// `Store`, when it cannot be read; those of `take`.
+    /// `Store`, when the file cannot be read; any error from `take`.
     pub async fn read_pieces(
         &self,
         key: &Path,
@@ -214,7 +218,7 @@ impl SharedStore {
         Ok(true)
     }
 
-    /// Uploads a local file in pieces of bounded size, replacing an existing one.
+    /// Uploads a local file in pieces of bounded size, replacing any existing file.
     pub async fn put_file(&self, key: &Path, path: &FilePath) -> Result<()> {
         let mut file = tokio::fs::File::from_std(files::open_file(path).at("open", path)?);
         let mut writer = BufWriter::with_capacity(self.store.clone(), key.clone(), PIECE_BYTES);
@@ -238,7 +242,7 @@ impl SharedStore {
         }
     }
 
-    /// Writes a file durably, replacing an existing one.
+    /// Writes a file durably, replacing any existing file.
     pub async fn put(&self, key: &Path, bytes: Bytes) -> Result<()> {
         self.store
             .put(key, bytes.into())
@@ -247,15 +251,17 @@ impl SharedStore {
             .map_err(|error| object_store_error(error).context(key.to_string()))
     }
 
-    /// Creates a file that must not exist yet. Returns `None` if it exists now with these bytes,
-    /// otherwise the bytes of the existing file.
+    /// Creates a file that must not exist yet. Returns `None` if the file now exists with these
+    /// bytes, and otherwise the bytes of the existing file.
     ///
-    /// A store can refuse because of another creation that then fails (S3's 409
-    /// `ConditionalRequestConflict`), and it can create the file and lose the answer. In both cases
-    /// the file in the store decides, and if it does not exist the creation is repeated.
+    /// A store can refuse a request because of a concurrent creation that then fails (409
+    /// `ConditionalRequestConflict` in S3). It can also create the file although its response is
+    /// lost. In both cases, the file in the store decides. If no file exists, the creation is
+    /// repeated.
     ///
     /// # Errors
-    /// `Store`, when a request fails, or the store keeps refusing a file that does not exist.
+    /// `Store`, when a request fails, or when the store keeps refusing to create a file that does
+    /// not exist.
     pub async fn create(&self, key: &Path, bytes: Bytes) -> Result<Option<Bytes>> {
         let mut pause = FIRST_PAUSE;
         let mut tries = 0;
@@ -272,7 +278,7 @@ impl SharedStore {
                 ) => None,
                 Err(error) => Some(object_store_error(error).context(key.to_string())),
             };
-            // A folder loses no answers, so its failure is final.
+            // Responses cannot be lost with a folder, so a failure is final.
             if let (Some(failure), true) = (&failure, self.folder.is_some()) {
                 return Err(failure.clone());
             }
@@ -295,8 +301,8 @@ impl SharedStore {
         }
     }
 
-    /// Copies a file without moving its bytes through this machine: a hard link in a folder, a copy
-    /// within a bucket. Returns false if the source does not exist.
+    /// Copies a file without transferring the bytes through this machine: as a hard link in a
+    /// folder, or as a copy within a bucket. Returns false if the source does not exist.
     pub async fn copy(&self, from: &Path, to: &Path) -> Result<bool> {
         match self.store.copy(from, to).await {
             Ok(()) => Ok(true),
@@ -313,7 +319,7 @@ impl SharedStore {
         }
     }
 
-    /// Deletes all files of a folder.
+    /// Deletes all files in a folder.
     pub async fn delete_folder(&self, folder: &Path) -> Result<()> {
         if let Some(root) = &self.folder {
             let path = root.join(folder.as_ref());
@@ -349,8 +355,8 @@ impl SharedStore {
         Ok(found)
     }
 
-    /// Returns the names of the files of a folder, in no order. In a folder store it does not query
-    /// each file's metadata, as [`SharedStore::list`] must.
+    /// Returns the names of the files in a folder, in no particular order. If the store is a
+    /// folder, this does not query each file's metadata, which [`SharedStore::list`] must do.
     pub async fn file_names(&self, folder: &Path) -> Result<Vec<String>> {
         let Some(root) = &self.folder else {
             let files = self.list(folder).await?;
@@ -377,8 +383,8 @@ impl SharedStore {
     /// Returns the names of the folders in a folder, sorted.
     pub async fn folders(&self, folder: &Path) -> Result<Vec<String>> {
         let mut names: Vec<String> = match &self.folder {
-            // Invalid names, such as those with a line break, belong to other programs and must not
-            // prevent reading the others.
+            // Files with invalid names, such as names that contain a line break, belong to other
+            // programs. They must not prevent other files from being read.
             Some(root) => entries(&root.join(folder.as_ref()))?
                 .into_iter()
                 .filter(|(_, is_folder)| *is_folder)
@@ -401,12 +407,12 @@ impl SharedStore {
         Ok(names)
     }
 
-    /// Checks that the store provides what publishing relies on: of concurrent creations of a file
-    /// one succeeds, and an existing file is never created again. Some servers accept the condition
-    /// and ignore it.
+    /// Checks that the store provides the guarantees that publishing relies on. If several clients
+    /// create a file concurrently, only one succeeds, and an existing file is never created again.
+    /// Some servers accept the condition but ignore it.
     ///
     /// # Errors
-    /// `Config`, when it does not; `Store`, when a request fails.
+    /// `Config`, when the store does not provide these guarantees; `Store`, when a request fails.
     pub async fn check(&self) -> Result<()> {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(|error| {
@@ -450,7 +456,8 @@ impl SharedStore {
     }
 }
 
-/// Returns the names in a folder, each with whether it is a folder; empty if it does not exist.
+/// Returns the names of a folder's entries, each with a flag that is true for folders. Returns an
+/// empty list if the folder does not exist.
 fn entries(path: &FilePath) -> Result<Vec<(String, bool)>> {
     let entries = match std::fs::read_dir(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

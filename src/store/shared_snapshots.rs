@@ -1,4 +1,4 @@
-//! Uploads snapshots to the shared store, and downloads them from there.
+//! Uploads snapshots to the shared store, and downloads them from it.
 
 use std::ops::Range;
 use std::path::Path as FilePath;
@@ -16,17 +16,17 @@ use pubdata_core::provenance::Snapshot;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     AsFetched,
-    /// The store does not have it.
+    /// The store does not have the snapshot.
     Gone,
-    /// The store has different bytes.
+    /// The store has different bytes under the snapshot's name.
     Other,
 }
 
-/// Interval between checks for a snapshot that another process of this machine is downloading.
+/// Interval between checks for a snapshot that another process on this machine is downloading.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 impl Snapshots {
-    /// Uploads a snapshot to a store that does not have it yet.
+    /// Uploads a snapshot to a store unless the store already has it.
     pub async fn share(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<()> {
         let (path, key) = (self.path(snapshot), self.key(snapshot)?);
         if store.size(&key).await? == Some(snapshot.size_bytes) {
@@ -48,8 +48,8 @@ impl Snapshots {
     /// snapshot's digest.
     ///
     /// # Errors
-    /// `Store`, when the store does not have it, or has different bytes; or when it cannot be
-    /// written here.
+    /// `Store`, when the store does not have the snapshot or has different bytes, or when the
+    /// snapshot cannot be written to this home.
     pub async fn bring(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<()> {
         let is_here = || {
             std::fs::metadata(self.path(snapshot))
@@ -69,7 +69,7 @@ impl Snapshots {
                 partial => break partial?,
             }
         };
-        // Another process may have finished between the check and the lock.
+        // Another process may have finished the download between the check and the lock.
         if is_here() {
             return partial.discard();
         }
@@ -98,7 +98,7 @@ impl Snapshots {
         }
     }
 
-    /// Takes a snapshot from a store into a temporary home, as a link if the store is a folder.
+    /// Copies a snapshot from a store to a temporary home, or links it if the store is a folder.
     pub async fn take(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<Taken> {
         if let Some(folder) = store.folder() {
             let path = folder.join(self.key(snapshot)?.as_ref());
@@ -132,7 +132,7 @@ impl Snapshots {
         self.keep(partial, snapshot).map(|()| Taken::AsFetched)
     }
 
-    /// Links a snapshot's path to another file of this machine that has its bytes.
+    /// Links a snapshot's path to another file on this machine that contains the same bytes.
     pub fn link(&self, snapshot: &Snapshot, to: &FilePath) -> Result<()> {
         let path = self.path(snapshot);
         if let Some(folder) = path.parent() {
@@ -149,7 +149,8 @@ impl Snapshots {
         Ok(store.size(&self.key(snapshot)?).await?.is_some())
     }
 
-    /// Returns the digest of a snapshot's bytes in a store; `None` if it does not have them.
+    /// Returns the digest of a snapshot's bytes in a store; `None` if the store does not have the
+    /// snapshot.
     pub async fn digest_in(
         &self,
         store: &SharedStore,
@@ -170,11 +171,11 @@ impl Snapshots {
         Ok(format!("{}/{}", store.url(), self.key(snapshot)?))
     }
 
-    /// Reads ranges of a snapshot in a store, several at a time. Its digest does not cover single
-    /// ranges, so the caller must verify their content.
+    /// Reads byte ranges of a snapshot in a store, several at a time. The snapshot's digest does
+    /// not cover individual ranges, so the caller must verify their content.
     ///
     /// # Errors
-    /// `Store`, when the store does not have it, or cannot be read.
+    /// `Store`, when the store does not have the snapshot or cannot be read.
     pub async fn ranges(
         &self,
         store: &SharedStore,

@@ -1,6 +1,6 @@
-//! Checks the sidecar files of a release: files next to its parts that describe them to other
-//! engines. The manifest has the digest of each. They are derived from what the release id hashes,
-//! so they are not part of it.
+//! Checks a release's sidecar files, which are stored next to the parts and describe them to other
+//! engines. The manifest contains the digest of each sidecar file. The files are derived from
+//! content that the release id already covers, so they are not hashed into the id.
 
 use object_store::path::Path;
 
@@ -16,8 +16,8 @@ pub const DATA_PACKAGE: &str = "datapackage.json";
 /// that begin with `_`.
 const DELTA_LOG: &str = "_delta_log";
 
-/// Returns the path of a dataset's only Delta commit, relative to its release: a release never
-/// changes.
+/// Returns the path of a dataset's Delta commit, relative to the release. A dataset has only one
+/// commit, because a release never changes.
 pub fn delta_log_path(dataset_id: &str) -> String {
     format!("{dataset_id}/{DELTA_LOG}/{:020}.json", 0)
 }
@@ -32,9 +32,9 @@ impl Releases {
             .is_some_and(|bytes| Digest::sha256(&bytes) == *digest))
     }
 
-    /// Returns the problems with a release's sidecar files: which are missing or changed, and which
-    /// Delta commits another engine has added. Readers of a Delta log would take such commits for
-    /// the release. Releases of earlier versions have no sidecar files.
+    /// Returns the problems with a release's sidecar files: missing or changed files, and Delta
+    /// commits that another engine has added. Readers of a Delta log would treat such commits as
+    /// part of the release. Releases by earlier versions have no sidecar files.
     pub async fn sidecar_problems(&self, manifest: &Manifest) -> Result<Vec<String>> {
         let (id, mut problems) = (&manifest.release_id, Vec::new());
         if manifest.sidecars.is_empty() {

@@ -1,5 +1,5 @@
-//! Stores publishers' files, named by their content, and what is known of each URL. Losing the
-//! latter costs a download and never gives a wrong result.
+//! Stores publishers' files, named by their content, and the known state of each URL. Losing a
+//! URL's state costs a download but never leads to a wrong result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,24 +16,23 @@ use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 
-/// Format of the files below `state/urls`; one of a newer format counts as absent.
+/// Format of the files below `state/urls`. A file in a newer format counts as absent.
 pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
 
-/// Maximum length of a header that is kept from a publisher's response: an ETag has some forty
-/// bytes.
+/// Maximum length of a response header to store. An ETag has about forty bytes.
 pub const MAX_HEADER_BYTES: usize = 512;
 
-/// Publishers' files, named by their content, and what is known of each URL.
+/// Store of publishers' files, named by their content, and of the known state of each URL.
 ///
 /// ```text
 /// HOME/snapshots/<source_id>/<sha256>-<file name>   the bytes, read-only; nothing else is here
 /// HOME/state/urls/<hash>.json                       the newest snapshot of a source's URL
-/// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and the file it belongs to
+/// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and the publisher's file it belongs to
 /// ```
 ///
-/// A snapshot is complete when it has its name: its bytes are written to a temporary file, synced,
-/// and renamed. The URL state is only a cache: losing it costs a download and never gives a wrong
-/// result.
+/// A snapshot that has its final name is complete: the bytes are written to a temporary file,
+/// synced, and then renamed. The URL state is only a cache. Losing it costs a download but never
+/// leads to a wrong result.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
     pub(super) snapshots_dir: PathBuf,
@@ -47,38 +46,38 @@ pub struct Snapshots {
 pub struct KnownUrl {
     pub snapshot: Snapshot,
     /// Origin of the bytes: the URL itself, or a location on a mirror. ETags and dates are valid
-    /// only there.
+    /// only at this origin.
     pub origin: String,
-    /// The file's stamp, if the origin is a file with a reliable stamp.
+    /// Stamp of the file, if the origin is a file with a reliable stamp.
     pub stamp: Option<FileStamp>,
     /// True if neither the transfer nor the end of the bytes proves that the file is complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_length_unknown: bool,
-    /// The publisher's date of the bytes, if it is after the day of the fetch and therefore
-    /// ignored.
+    /// The publisher's date for the bytes, if that date is after the day of the fetch and is
+    /// therefore ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub future_date: Option<String>,
-    /// Statement of the publisher's document about the file at the last fetch.
+    /// The change date that the publisher's document stated at the last fetch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<KnownChange>,
 }
 
-/// Statement of a publisher's document about a file's last change, as of the last fetch.
+/// A file's last change according to a publisher's document, as of the last fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownChange {
-    /// Instant of the change, seconds since 1970-01-01.
+    /// Time of the change, in seconds since 1970-01-01.
     pub seconds: i64,
-    /// Instant of the last fetch, seconds since 1970-01-01.
+    /// Time of the last fetch, in seconds since 1970-01-01.
     pub fetched_seconds: i64,
-    /// Runs since then that reused the file without fetching it.
+    /// Number of runs since the last fetch that reused the file.
     pub reused_runs: u32,
-    /// True if the bytes changed while the stated instant did not.
+    /// True if the bytes changed although the stated time did not.
     pub is_contradicted: bool,
 }
 
 impl KnownUrl {
     /// Removes values that earlier versions accepted: a date after the day of the fetch, and
-    /// headers of any length.
+    /// overlong headers.
     fn without_invalid_values(mut self) -> Self {
         let snapshot = &mut self.snapshot;
         if let Some(day) = snapshot
@@ -98,18 +97,18 @@ impl KnownUrl {
     }
 }
 
-/// File system metadata of a file that changes whenever its bytes do.
+/// File system metadata that changes whenever the file's bytes change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub size_bytes: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970-01-01.
     pub modified_ns: i64,
-    /// Time of the last change of content or attributes, on systems that have one; detects a
-    /// rewritten file with a copied date.
+    /// Time of the last change to content or attributes, on systems that record it. It reveals a
+    /// file that was rewritten but kept its modification time.
     pub changed_ns: i64,
 }
 
-/// One file of the snapshot folder.
+/// A file in the snapshot folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSnapshot {
     pub source_id: String,
@@ -140,7 +139,7 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// Returns the snapshot store of a home for reading only, without creating folders.
+    /// Opens the snapshot store of a home for reading only, without creating folders.
     pub fn look(home: &Home) -> Self {
         let state_dir = home.state_dir();
         let below = |name: &str| state_dir.join(name);
@@ -152,13 +151,14 @@ impl Snapshots {
         }
     }
 
-    /// Returns the newest snapshot of a source's URL (without secrets); `None` if its file is
-    /// missing or has another size.
+    /// Returns the newest snapshot of a source's URL, which is given without secrets. Returns
+    /// `None` if the snapshot's file is missing or has a different size.
     pub fn known(&self, source_id: &str, url: &str) -> Option<Snapshot> {
         self.known_url(source_id, url).map(|known| known.snapshot)
     }
 
-    /// Returns the same as [`Snapshots::known`], with the state of the URL.
+    /// Returns the newest snapshot as [`Snapshots::known`] does, together with the state of the
+    /// URL.
     pub fn known_url(&self, source_id: &str, url: &str) -> Option<KnownUrl> {
         let path = self.url_state_file(source_id, url);
         let bytes = read_file(&path).ok()?;
@@ -194,7 +194,7 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// Returns the newest snapshot of every URL, sorted by keys, and the errors of states that
+    /// Returns the newest snapshot of every URL, sorted by keys, and the errors for states that
     /// cannot be read.
     pub fn readable(&self) -> Result<(Vec<Snapshot>, Vec<Error>)> {
         let (mut snapshots, mut unreadable) = (Vec::new(), Vec::new());
@@ -215,7 +215,7 @@ impl Snapshots {
         Ok((snapshots, unreadable))
     }
 
-    /// Returns the digests of the newest snapshot of every URL.
+    /// Returns the digests of the newest snapshots of all URLs.
     pub fn newest(&self) -> Result<std::collections::BTreeSet<Digest>> {
         let mut newest = std::collections::BTreeSet::new();
         for path in self.url_states()? {
@@ -229,7 +229,7 @@ impl Snapshots {
         Ok(newest)
     }
 
-    /// Returns the state files of all URLs, without temporary files of killed processes.
+    /// Returns the paths of all URL state files, without temporary files left by killed processes.
     fn url_states(&self) -> Result<Vec<PathBuf>> {
         let is_state = |path: &PathBuf| path.extension() == Some(OsStr::new("json"));
         Ok(files_of(&self.urls_dir)?
@@ -238,7 +238,7 @@ impl Snapshots {
             .collect())
     }
 
-    /// Returns the path of a snapshot's bytes, which need not exist.
+    /// Returns the path of a snapshot's file, which need not exist.
     pub fn path(&self, snapshot: &Snapshot) -> PathBuf {
         self.source_dir(&snapshot.source_id).join(format!(
             "{}-{}",
@@ -258,7 +258,7 @@ impl Snapshots {
         Ok(paths.into_iter().next())
     }
 
-    /// Returns all snapshots, by source and digest.
+    /// Returns all snapshots, sorted by source and digest.
     ///
     /// # Errors
     /// `Store`, when a folder cannot be read or contains something that is not a snapshot.
@@ -293,7 +293,7 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// Deletes a snapshot; its URL then counts as never fetched.
+    /// Deletes a snapshot. The snapshot's URL then counts as never fetched.
     pub fn remove(&self, snapshot: &StoredSnapshot) -> Result<()> {
         fs::remove_file(&snapshot.path).at("delete", &snapshot.path)?;
         match fs::remove_file(self.blocks_file(&snapshot.sha256)) {
@@ -304,21 +304,23 @@ impl Snapshots {
         }
     }
 
-    /// Opens the download of a source's URL, in progress or new.
+    /// Opens the download for a source's URL, resuming a download in progress or starting a new
+    /// one.
     ///
     /// # Errors
-    /// `Busy`, when another process is downloading it; `Store`, when it cannot be opened.
+    /// `Busy`, when another process is downloading the URL; `Store`, when the download cannot be
+    /// opened.
     pub fn partial(&self, source_id: &str, url: &str) -> Result<Partial> {
         Partial::open(&self.partial_dir, &name_of(source_id, url))
     }
 
-    /// Turns a finished download into a snapshot: syncs it, makes it read-only, renames it and
-    /// stores the state of its URL. Existing bytes are replaced by equal ones, which also repairs a
-    /// damaged file.
+    /// Turns a finished download into a snapshot: syncs the file, makes it read-only, renames it,
+    /// and stores the state of its URL. An existing file is replaced by the same bytes, which also
+    /// repairs a damaged file.
     ///
     /// # Errors
-    /// `Store`, when a step fails or when `known` does not describe the bytes; existing snapshots
-    /// stay as they are.
+    /// `Store`, when a step fails or when `known` does not describe the bytes. Existing snapshots
+    /// remain unchanged.
     pub fn accept(&self, partial: Partial, known: &KnownUrl) -> Result<()> {
         self.keep(partial, &known.snapshot)?;
         self.remember(known)
@@ -341,8 +343,8 @@ impl Snapshots {
             .at("sync folder", &folder)
     }
 
-    /// Deletes the state of a snapshot's URL, so that the next fetch requests the whole file even
-    /// if the publisher reports no change.
+    /// Deletes the state of a snapshot's URL, so that the next fetch requests the entire file
+    /// unconditionally.
     pub fn forget(&self, snapshot: &Snapshot) -> Result<()> {
         let path = self.url_state_file(&snapshot.source_id, &snapshot.url);
         match fs::remove_file(&path) {
@@ -363,7 +365,7 @@ impl Snapshots {
         write_json(&path, &state)
     }
 
-    /// Returns a message that a snapshot's file is missing, or is not a regular file.
+    /// Returns a message saying that a snapshot's file is missing or is not a regular file.
     pub fn absence(&self, snapshot: &Snapshot) -> String {
         let path = self.path(snapshot);
         let what = if path.exists() {
@@ -378,8 +380,8 @@ impl Snapshots {
         )
     }
 
-    /// Returns the damage of a snapshot's file: missing, or the byte ranges that differ from what
-    /// was fetched. Returns `None` if the file is intact.
+    /// Returns a description of the damage to a snapshot's file: the file is missing, or the listed
+    /// byte ranges differ from the fetched bytes. Returns `None` if the file is intact.
     pub fn damage(&self, snapshot: &Snapshot) -> Result<Option<String>> {
         let path = self.path(snapshot);
         if !path.is_file() {
@@ -425,7 +427,7 @@ impl Snapshots {
     }
 }
 
-/// Writes a small file atomically with respect to other processes.
+/// Writes a small file, which other processes see either completely or not at all.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
@@ -444,7 +446,7 @@ fn name_of(source_id: &str, url: &str) -> String {
     Digest::sha256(format!("{source_id}\n{url}").as_bytes()).short(40)
 }
 
-/// Returns the entries of a folder; empty if it does not exist.
+/// Returns the entries of a folder; empty if the folder does not exist.
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -464,8 +466,8 @@ fn digest_of_name(path: &Path) -> Option<Digest> {
         .ok()
 }
 
-/// Returns the URL's last path segment. If the query distinguishes files, the values of the keys
-/// are inserted before its extension.
+/// Returns the last path segment of the URL. If the query distinguishes files, the values of the
+/// keys are inserted before the file extension.
 fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let name = path
@@ -492,8 +494,8 @@ fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// Returns a name that is one path segment on every file system: no separator, no leading dot, at
-/// most 120 bytes.
+/// Returns a name that is a single path segment on every file system: no separators, no leading
+/// dot, and at most 120 bytes.
 fn sanitised(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
     let name: String = name

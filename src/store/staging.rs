@@ -1,5 +1,5 @@
-//! Stores builds that are not in a release yet: parts first, the description last, so that an
-//! interrupted build is never taken for a complete one.
+//! Stores builds that are not in a release yet. Parts are written first and the description last,
+//! so that an interrupted build is never mistaken for a complete build.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,8 +11,8 @@ use pubdata_core::ids::Digest;
 
 const BUILD: &str = "build.json";
 
-/// The folder of one build that is not yet in a release: `HOME/staging/<task>-<input hash>/`, parts
-/// first and `build.json` last.
+/// Folder for a build that is not in a release yet: `HOME/staging/<task>-<input hash>/`. Parts are
+/// written first and `build.json` last.
 #[derive(Debug, Clone)]
 pub struct Staging {
     folder: PathBuf,
@@ -28,10 +28,10 @@ impl Staging {
         }
     }
 
-    /// Creates an empty folder. Removes what an interrupted build left there.
+    /// Creates an empty folder, removing anything that an interrupted build left there.
     pub fn begin(&self) -> Result<()> {
         if self.folder.exists() {
-            // The description is deleted first, so that a partial removal never looks like a build.
+            // Delete the description first, so that a partially removed build never looks complete.
             let build = self.folder.join(BUILD);
             if build.exists() {
                 std::fs::remove_file(&build).at("delete", &build)?;
@@ -42,8 +42,9 @@ impl Staging {
         durable::create_folder(&self.folder)
     }
 
-    /// Writes a part. [`super::part_path`] builds `part_path`. Not durable, because there can be
-    /// thousands of parts: a loss of power is detected by the digest in the description.
+    /// Writes a part. [`super::part_path`] builds `part_path`. The write is not durable, because a
+    /// build can have thousands of parts. Damage caused by a power failure is detected by the
+    /// digest in the description.
     pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path(part_path);
         if let Some(parent) = path.parent() {
@@ -60,12 +61,12 @@ impl Staging {
         self.folder.join(part_path)
     }
 
-    /// Writes the description durably: from now on the build is complete.
+    /// Writes the description durably. From this point on, the build is complete.
     pub fn finish(&self, description: &[u8]) -> Result<()> {
         durable::write_file(&self.folder.join(BUILD), description)
     }
 
-    /// Reads the description; `None` if no build was finished here.
+    /// Reads the description; `None` if no build was completed in this folder.
     pub fn description(&self) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(BUILD);
         match super::files::read_file(&path) {
@@ -83,7 +84,7 @@ impl Staging {
         }
     }
 
-    /// Removes all builds of a task, whatever their inputs were.
+    /// Removes all builds of a task, regardless of their inputs.
     pub fn clear(home: &Home, task_id: &str) -> Result<()> {
         let folder = home.staging_dir();
         if !folder.exists() {

@@ -1,5 +1,5 @@
-//! Stores which tasks of a channel's release are stale. The file is next to the releases, which
-//! never change, so that a run without new data publishes nothing.
+//! Stores which tasks in a channel's release are stale. Releases never change, so this information
+//! is kept in a separate file next to them. A run without new data therefore publishes nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::Releases;
 use super::channels::check_channel_name;
 use pubdata_core::error::{Error, Result};
 
-/// Format of the file; readers refuse a newer one.
+/// Format of the file; readers reject newer formats.
 pub const STALE_TASKS_FORMAT_VERSION: u32 = 1;
 
-/// The stale tasks of a channel's current release.
+/// The stale tasks in a channel's current release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleTasks {
     pub format_version: u32,
-    /// By task id.
+    /// Stale tasks by task id.
     pub tasks: BTreeMap<String, StaleTask>,
 }
 
@@ -28,8 +28,8 @@ pub struct StaleTasks {
 pub struct StaleTask {
     /// The reason as text.
     pub reason: String,
-    /// End of the first run that could not rebuild it, RFC 3339 UTC; null if the ledger does not
-    /// have it.
+    /// End time of the first run that could not rebuild the task, RFC 3339 UTC; null if the ledger
+    /// does not contain that run.
     #[schemars(extend("format" = "date-time"))]
     pub since: Option<String>,
 }
@@ -44,12 +44,12 @@ impl StaleTasks {
 }
 
 impl Releases {
-    /// Reads the stale tasks of the last run on a channel. Returns `None` before the first run, and
-    /// if a program without this file moved the channel last.
+    /// Reads the stale tasks from the last run on a channel. Returns `None` before the first run,
+    /// and if the channel was last moved by a program version that does not write this file.
     ///
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be read,
-    /// is damaged or of a newer format.
+    /// is damaged, or has a newer format.
     pub async fn stale_tasks(&self, channel: &str) -> Result<Option<StaleTasks>> {
         let key = key(channel)?;
         let Some(bytes) = self.store.read(&key).await? else {
@@ -70,7 +70,8 @@ impl Releases {
         Ok(Some(stale_tasks))
     }
 
-    /// Reads the stale tasks as [`Releases::stale_tasks`] does, but logs an error and returns `None`.
+    /// Reads the stale tasks as [`Releases::stale_tasks`] does, but logs any error and then returns
+    /// `None`.
     pub async fn stale_tasks_if_readable(&self, channel: &str) -> Option<StaleTasks> {
         let read = self.stale_tasks(channel).await;
         read.inspect_err(|error| {
@@ -83,7 +84,8 @@ impl Releases {
         .flatten()
     }
 
-    /// Replaces the stale tasks of a channel. Equal content is not written again.
+    /// Replaces the stale tasks of a channel. Does not rewrite the file if its content is
+    /// unchanged.
     ///
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be

@@ -1,13 +1,13 @@
-//! Provides a temporary home and mirror for work that must not change the real home; removed when
-//! dropped.
+//! Provides a temporary home and mirror for work that must not change the real home. Both are
+//! removed when dropped.
 
 use std::path::{Path, PathBuf};
 
 use super::Home;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// A home in the system's folder for temporary files, with a folder for a mirror next to it. All of
-/// it is removed when dropped.
+/// A home in the system's folder for temporary files, with a mirror folder next to it. Both are
+/// removed when dropped.
 pub struct TemporaryHome {
     root: PathBuf,
     home: Home,
@@ -42,7 +42,7 @@ impl TemporaryHome {
         &self.home
     }
 
-    /// Returns the folder of the mirror.
+    /// Returns the mirror folder.
     pub fn mirror(&self) -> PathBuf {
         self.root.join("mirror")
     }
@@ -55,7 +55,7 @@ impl TemporaryHome {
         std::fs::write(&path, bytes).at("write", &path)
     }
 
-    /// Returns the path of another file, outside home and mirror.
+    /// Returns the path for another temporary file, outside the home and the mirror.
     pub fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }

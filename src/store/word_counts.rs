@@ -1,4 +1,4 @@
-//! Counts the records of a part that have a publisher's text for a coded column, and those whose
+//! Counts a part's records that have a publisher's text for a coded column, and the records whose
 //! text has no known meaning.
 
 use std::cmp::Reverse;
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use pubdata_core::contract::Contract;
 
-/// Maximum number of unknown words that a part keeps per column: the most frequent ones. Sources
-/// that do not document their codes have thousands.
+/// Maximum number of unknown terms that a part stores per column. The most frequent terms are kept.
+/// Sources that do not document their codes can have thousands.
 const MAX_WORDS: usize = 100;
 
-/// Counts of the texts from which a coded column is read. Members are in alphabetical order because
-/// they are hashed.
+/// Counts of the source values from which a coded column is decoded. Fields are in alphabetical
+/// order because they are hashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WordCounts {
-    /// The most frequent texts without a known meaning, with their number of records.
+    /// The most frequent values without a known meaning, with the number of records for each value.
     pub commonest: BTreeMap<String, u64>,
-    /// Records with a text.
+    /// Number of records that have a value.
     pub rows: u64,
-    /// Records whose text has no known meaning.
+    /// Number of records whose value has no known meaning.
     pub unknown: u64,
 }
 
 impl WordCounts {
-    /// Adds the counts of other records.
+    /// Adds the counts for other records.
     pub fn add(&mut self, other: &Self) {
         self.rows += other.rows;
         self.unknown += other.unknown;
@@ -36,7 +36,7 @@ impl WordCounts {
             .for_each(|(word, count)| *self.commonest.entry(word.clone()).or_default() += count);
     }
 
-    /// Returns the percentage of records whose text has no known meaning.
+    /// Returns the percentage of records whose value has no known meaning.
     pub fn unknown_percent(&self) -> f64 {
         if self.rows == 0 {
             0.0
@@ -45,7 +45,7 @@ impl WordCounts {
         }
     }
 
-    /// Returns the `count` most frequent texts without a known meaning.
+    /// Returns the `count` most frequent values without a known meaning.
     pub fn most(&self, count: usize) -> Vec<(&str, u64)> {
         let mut words: Vec<(&str, u64)> = self
             .commonest
@@ -58,11 +58,11 @@ impl WordCounts {
     }
 }
 
-/// Counts the words of a table's coded columns while it is read.
+/// Counts the values of a table's coded columns while the table is read.
 pub struct WordTally<'c> {
-    /// By coded column, the column with the publisher's texts.
+    /// For each coded column, the column that contains the publisher's text.
     coded: BTreeMap<&'c str, &'c str>,
-    /// Records with a text, by the column of the texts.
+    /// Number of records that have a value, by text column.
     texts: HashMap<String, u64>,
     unknown: HashMap<String, HashMap<String, u64>>,
 }
@@ -81,17 +81,18 @@ impl<'c> WordTally<'c> {
         }
     }
 
-    /// Returns whether a column holds the texts of a coded column.
+    /// Returns whether a column contains the source text for a coded column.
     pub fn reads(&self, column: &str) -> bool {
         self.coded.values().any(|raw| *raw == column)
     }
 
-    /// Adds records with a text in a column of texts.
+    /// Counts records that have a value in a text column.
     pub fn add_texts(&mut self, raw: &str, records: u64) {
         *self.texts.entry(raw.to_owned()).or_default() += records;
     }
 
-    /// Adds an entry of `unknown_values`: a coded column, and a text that has no known meaning.
+    /// Counts an entry of `unknown_values`, which names a coded column and a value that has no
+    /// known meaning.
     pub fn add_unknown(&mut self, item: &str) {
         let Some((column, word)) = item.split_once('=') else {
             return;

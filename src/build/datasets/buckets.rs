@@ -1,4 +1,4 @@
-//! Splits the sources of a build into bucket files on disk by the hash of a column, and reads them
+//! Splits a build's sources into bucket files on disk by the hash of a column, and reads them
 //! bucket by bucket. Records that could not be read have no key and belong to the first bucket.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -19,34 +19,34 @@ use pubdata_core::provenance::{Inputs, Snapshot, SourcePointer};
 /// Path of a bucket file, by bucket, snapshot number and member number.
 pub type BucketPath<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
 
-/// Rows of a build's sources on disk, split by the hash of a column.
+/// Rows from a build's sources on disk, split by the hash of a column.
 pub struct Split<'a> {
     buckets: &'a Buckets,
     path_of: BucketPath<'a>,
-    /// Files and members of each source that has the column, in reading order.
+    /// Files and members of each source that contains the column, in reading order.
     sources: BTreeMap<String, Vec<SplitPart>>,
     pub(super) inputs: Inputs,
     rows: RowsRead,
-    /// Tables of other pipelines that are not split into buckets, by pipeline.
+    /// Tables from other pipelines that are not split into buckets, by pipeline.
     tables: Mutex<BTreeMap<String, Arc<Vec<Table>>>>,
 }
 
-/// Files and members to split, in reading order, with the numbering of the members.
+/// Files and members to split, in reading order, and the members' numbers.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SplitPlan {
-    /// Source id and part.
+    /// Source id and part for each file or member.
     parts: Vec<(String, SourcePart)>,
     inputs: Inputs,
 }
 
-/// File or member that has been split.
+/// A file or member that has been split.
 #[derive(Serialize, Deserialize)]
 pub struct SplitPart {
     part: SourcePart,
     /// Column names, in the order of the frame.
     columns: Vec<String>,
     malformed: Vec<(Malformed, SourcePointer)>,
-    /// Buckets that hold rows of this part.
+    /// Buckets that contain rows from this part.
     filled: BTreeSet<u32>,
 }
 
@@ -64,7 +64,7 @@ impl SplitPlan {
                 && !matches!(source.format, Format::Document { .. })
             {
                 // Number the members here, in order, so that the numbers do not depend on the
-                // threads.
+                // threads' timing.
                 let numbered = context.parts(&source_id)?;
                 parts.extend(
                     numbered
@@ -80,7 +80,7 @@ impl SplitPlan {
         })
     }
 
-    /// Returns the snapshot of each file or member, in order.
+    /// Returns the snapshot for each file or member, in order.
     pub fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
         self.parts.iter().map(|(_, part)| &part.snapshot)
     }
@@ -91,16 +91,16 @@ impl SplitPlan {
         self.parts[number].1.member.as_deref()
     }
 
-    /// Returns true if the source is split. A source that is not split is read whole for each
+    /// Returns true if the source is split. A source that is not split is read in full for each
     /// bucket.
     pub fn has(&self, source_id: &str) -> bool {
         self.parts.iter().any(|(split, _)| split == source_id)
     }
 
-    /// Returns the keys of the records in the files of some snapshots, by their numbers.
+    /// Returns the keys of the records in the files from some snapshots, given by number.
     ///
     /// # Errors
-    /// `Format`, once there are more than `limit` keys.
+    /// `Format` as soon as the number of keys exceeds `limit`.
     pub fn keys(
         &self,
         numbers: &BTreeSet<u64>,
@@ -119,12 +119,12 @@ impl SplitPlan {
         Ok(keys)
     }
 
-    /// Returns the snapshots and members of the build, as numbered.
+    /// Returns the build's snapshots and members, with their numbers.
     pub fn inputs(&self) -> &Inputs {
         &self.inputs
     }
 
-    /// Splits the file or member of a number.
+    /// Splits the file or member with a number.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, if the file does not match its declaration; `Store` if the
@@ -142,12 +142,13 @@ impl SplitPlan {
 }
 
 impl SplitPart {
-    /// Returns the numbers of the snapshot and the member, for pointers and [`BucketPath`].
+    /// Returns the numbers that identify the snapshot and the member, for pointers and
+    /// [`BucketPath`].
     pub fn numbers(&self) -> (u64, u64) {
         (self.part.number, self.part.member_number)
     }
 
-    /// Returns the buckets that hold rows of this part, with the file of each.
+    /// Returns the buckets that contain rows from this part, each with its file.
     pub fn files(&self, path_of: BucketPath<'_>) -> Vec<(u32, PathBuf)> {
         self.filled
             .iter()
@@ -162,8 +163,9 @@ impl SplitPart {
 }
 
 impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several in
-    /// parallel. Rows and columns of the snapshots with the numbers `uncounted` are not counted.
+    /// Splits every source of a build that maps the column. Splits each file and member once,
+    /// several in parallel. Rows and columns from the snapshots numbered in `uncounted` are not
+    /// counted.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, if a file does not match its declaration; `Store` if the rows
@@ -210,7 +212,7 @@ impl<'a> Split<'a> {
         ))
     }
 
-    /// Assembles parts that have been split, in order, with the rows that were read from them.
+    /// Assembles parts that have been split, in order, along with the rows read from them.
     pub fn from_parts(
         buckets: &'a Buckets,
         to_split: &SplitPlan,
@@ -232,14 +234,14 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// Returns true if the source is split. A source that is not split is read whole for each
+    /// Returns true if the source is split. A source that is not split is read in full for each
     /// bucket.
     pub(super) fn has(&self, source_id: &str) -> bool {
         self.sources.contains_key(source_id)
     }
 
-    /// Returns tables that all buckets share. The first bucket that needs them builds them while
-    /// the others wait.
+    /// Returns tables that all buckets share. The first bucket that needs the tables builds them
+    /// while the other buckets wait.
     pub(super) fn once(
         &self,
         pipeline_id: &str,
@@ -263,7 +265,7 @@ impl<'a> Split<'a> {
         self.rows.by_source()
     }
 
-    /// Reports columns of the split sources that need attention.
+    /// Reports columns in the split sources that need attention.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         self.rows.findings(declarations)
     }
@@ -281,11 +283,11 @@ impl<'a> Split<'a> {
         !self.sources.values().flatten().any(has_any)
     }
 
-    /// Reads the rows of a source that are in a bucket, from the snapshots whose numbers are visible.
-    /// Records that could not be read have no key: they belong to the first bucket.
+    /// Reads a source's rows in a bucket, from the snapshots that are not hidden. Records that
+    /// could not be read have no key and belong to the first bucket.
     ///
     /// # Errors
-    /// `Store`, when the rows cannot be read again.
+    /// `Store` if the rows cannot be read again.
     pub(super) fn read(
         &self,
         source_id: &str,

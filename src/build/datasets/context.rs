@@ -1,5 +1,5 @@
 //! Gives a build its declaration, its partition and its decoded sources. Counts every row it
-//! returns, so that the build has to account for each.
+//! returns, so that the build must account for all rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::{Buckets, Declaration, Declarations, Source, expand, is_packed};
 use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 
-/// Bucket of a build that is not split.
+/// Bucket for a build that is not split.
 const WHOLE: &str = "0";
 
-/// Declaration, partition and snapshots of one build: everything that it may read.
+/// One build's declaration, partition and snapshots, which are all that the build may read.
 pub struct Context<'a> {
     pub declaration: &'a Declaration,
     declarations: &'a Declarations,
@@ -37,28 +37,28 @@ pub struct Context<'a> {
     rows: Mutex<RowsRead>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     elsewhere: Option<&'a Elsewhere>,
-    /// Restricts reading to these records, to rebuild one record from its own bytes.
+    /// Restricts reading to these records, to rebuild one published record from its own bytes.
     only: Option<Ranges>,
     /// Bucket files and the number of the bucket to read.
     split: Option<(&'a Split<'a>, u32)>,
-    /// Numbers of snapshots that the build does not see.
+    /// Numbers of snapshots that are hidden from the build.
     hidden: Option<&'a BTreeSet<u64>>,
 }
 
-/// Decoded records of one file.
+/// Decoded records from one file.
 pub struct SourceFrame {
-    /// Values of the URL variables; for pages, without the page number.
+    /// Values of the URL variables, without the page number for pages.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
-    /// Day of the newest archive member that the records come from, `YYYY-MM-DD`, if the archive
+    /// Date of the newest archive member that contributed records, `YYYY-MM-DD`, if the archive
     /// states it.
     pub member_date: Option<String>,
     pub frame: DataFrame,
-    /// Issues of decoding, not yet assigned to a dataset.
+    /// Decoding issues that are not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
 }
 
-/// Source whose file is one document.
+/// A source whose file is a single document.
 pub struct SourceDocument {
     /// Snapshot number, for pointers.
     pub number: u64,
@@ -67,8 +67,8 @@ pub struct SourceDocument {
 }
 
 impl<'a> Context<'a> {
-    /// Creates a context. `locate` returns the path of a snapshot; `only` restricts every source to
-    /// the records it points to.
+    /// Creates a context. `locate` returns the path of a snapshot. `only` restricts every source to
+    /// the records that it points to.
     pub fn new(
         declarations: &'a Declarations,
         declaration: &'a Declaration,
@@ -93,7 +93,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Adds archives that are not, or not completely, on this machine.
+    /// Adds archives that are not entirely on this machine.
     #[must_use]
     pub fn with_remote_archives(self, elsewhere: &'a Elsewhere) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Uses members that are already numbered.
+    /// Uses members that have already been numbered.
     #[must_use]
     pub fn numbered(self, inputs: Inputs) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Reads a bucket of a build that is split.
+    /// Reads one bucket of a split build.
     #[must_use]
     pub fn for_split(self, split: &'a Split<'a>, bucket: u32) -> Self {
         let inputs = Mutex::new(split.inputs.clone());
@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Hides snapshots, by their numbers.
+    /// Hides snapshots, given by number.
     #[must_use]
     pub fn hiding(self, hidden: &'a BTreeSet<u64>) -> Self {
         Self {
@@ -145,13 +145,13 @@ impl<'a> Context<'a> {
         self.hidden.is_some_and(|hidden| hidden.contains(&number))
     }
 
-    /// Returns the value of the contracts' column `bucket`: `0` unless the declaration splits the
-    /// build.
+    /// Returns the value of the contracts' `bucket` column, which is `0` unless the declaration
+    /// splits the build.
     pub fn bucket(&self) -> &str {
         &self.bucket
     }
 
-    /// Returns the shared vocabulary of a coded column, which applies to words that are missing in
+    /// Returns the shared vocabulary for a coded column. It applies to words that are missing from
     /// a source's own table. It is empty for a dataset without a contract.
     pub fn words(&self, dataset_id: &str, column: &str) -> &'a Words {
         static NONE: Words = Words::NONE;
@@ -163,8 +163,8 @@ impl<'a> Context<'a> {
         column.map_or(&NONE, |column| &column.column_type.words)
     }
 
-    /// Returns the inputs, in which every archive member that was read has a number, and the rows
-    /// that were read.
+    /// Returns the inputs, with a number for every archive member that was read, and the rows that
+    /// were read.
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
@@ -181,8 +181,8 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Accounts for rows that break no rule but are not published. `pointers` has four numbers per
-    /// row.
+    /// Accounts for rows that break no rule but are not published. `pointers` contains four numbers
+    /// per row.
     ///
     /// # Panics
     /// If a build panicked while counting rows.
@@ -201,7 +201,7 @@ impl<'a> Context<'a> {
         self.only.is_some()
     }
 
-    /// Returns the snapshots of a source, in the order of their keys.
+    /// Returns a source's snapshots in the order of their keys.
     pub fn snapshots(&self, source_id: &str) -> Vec<(u64, Snapshot)> {
         let inputs = self
             .inputs
@@ -214,9 +214,9 @@ impl<'a> Context<'a> {
             .collect()
     }
 
-    /// Decodes every file of a source with the columns that its declaration maps. The pages of a
-    /// list count as one file, and so do the members of an archive. In a split build, returns the
-    /// rows of the bucket.
+    /// Decodes every file in a source with the columns that its declaration maps. The pages of a
+    /// list count as one file, and so do the members of an archive. In a split build, returns only
+    /// the bucket's rows.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, if a file does not match its declaration.
@@ -244,20 +244,20 @@ impl<'a> Context<'a> {
         Ok(files)
     }
 
-    /// Decodes the single file of a source.
+    /// Decodes a source's only file.
     ///
     /// # Errors
-    /// `Format` as for [`Context::read`], and if the source has no file or several.
+    /// `Format` as for [`Context::read`], and if the source does not have exactly one file.
     pub fn read_one(&self, source_id: &str) -> Result<SourceFrame> {
         self.read_optional(source_id)?
             .ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
     }
 
-    /// Decodes the single file of a source. Returns `None` if the publisher does not have it, which
-    /// only a source with `required = false` allows.
+    /// Decodes a source's only file. Returns `None` if the publisher does not have the file, which
+    /// is allowed only for a source with `required = false`.
     ///
     /// # Errors
-    /// `Format` as for [`Context::read`], and if the source has several files.
+    /// `Format` as for [`Context::read`], and if the source has more than one file.
     pub fn read_optional(&self, source_id: &str) -> Result<Option<SourceFrame>> {
         let mut frames = self.read(source_id)?;
         if frames.len() > 1 {
@@ -269,7 +269,7 @@ impl<'a> Context<'a> {
         Ok(frames.pop())
     }
 
-    /// Decodes one snapshot. `adjust` adds columns or a row filter to the declared plan.
+    /// Decodes a snapshot. `adjust` adds columns or a row filter to the declared plan.
     ///
     /// # Errors
     /// `Format`, naming the snapshot; `Config` if the source is split, because the rows on disk
@@ -332,7 +332,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Adds the keys of a file's or member's records to `keys`.
+    /// Adds the keys of the records in a file or member to `keys`.
     pub(super) fn collect_keys(
         &self,
         part: &SourcePart,
@@ -348,7 +348,7 @@ impl<'a> Context<'a> {
         .map(drop)
     }
 
-    /// Decodes a file or member. `read` returns the number of rows and the result.
+    /// Decodes a file or archive member. `read` returns the row count and the result.
     fn decode<T>(
         &self,
         part: &SourcePart,
@@ -407,7 +407,7 @@ impl<'a> Context<'a> {
         ))
     }
 
-    /// Returns true if all required files of a pipeline's sources are present.
+    /// Returns true if all required files for a pipeline's sources are present.
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
@@ -434,14 +434,14 @@ impl<'a> Context<'a> {
             })
     }
 
-    /// Builds the tables of a pipeline that this one builds on, from the same snapshots and with
-    /// that pipeline's code. Drops the rows that fail validation; that pipeline's own task reports
-    /// their issues. In a split build, returns the tables of the bucket. If none of their sources
-    /// is split, builds them once for all buckets.
+    /// Builds the tables of another pipeline that this pipeline builds on, from the same snapshots
+    /// and with that pipeline's code. Drops the rows that fail validation; that pipeline's own task
+    /// reports their issues. In a split build, returns the bucket's tables. If none of the tables'
+    /// sources is split, builds them once for all buckets.
     ///
     /// # Errors
-    /// Errors of the pipeline's code and of validation; `Config` if the declaration does not build
-    /// on the pipeline, or if the pipeline is built shard by shard.
+    /// Errors from the pipeline's code and from validation. `Config` if the declaration does not
+    /// build on the pipeline, or if the pipeline is built shard by shard.
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
@@ -537,11 +537,11 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Drops rows that repeat an earlier row in every column except the pointers, and accounts for
-    /// them.
+    /// Drops rows that equal an earlier row in every column except the pointers, and accounts for
+    /// the dropped rows.
     ///
     /// # Errors
-    /// Only if polars fails.
+    /// Fails only if polars fails.
     pub fn without_repeats(&self, frame: &DataFrame) -> Result<DataFrame> {
         let kept = normalise::without_repeats(frame)?;
         if kept.height() < frame.height() {
@@ -558,7 +558,8 @@ impl<'a> Context<'a> {
         Ok(kept)
     }
 
-    /// Returns the ids of the sources that a build reads: its own and those of other declarations.
+    /// Returns the ids of the sources that a build reads: its own sources and those of other
+    /// declarations.
     pub(super) fn source_ids(&self) -> Vec<String> {
         let own = self
             .declaration
@@ -568,8 +569,8 @@ impl<'a> Context<'a> {
         own.chain(&self.declaration.inputs).cloned().collect()
     }
 
-    /// Returns the files of a source, or the members of its archives, in reading order. The pages
-    /// of a list keep the list's order. Numbers the members.
+    /// Returns the files in a source, or the members of its archives, in reading order. The pages
+    /// of a list keep the list's order. Assigns numbers to the members.
     pub(super) fn parts(&self, source_id: &str) -> Result<Vec<SourcePart>> {
         let source = self.source(source_id)?;
         let mut snapshots = self.snapshots(source_id);
@@ -616,15 +617,15 @@ impl<'a> Context<'a> {
         Ok(parts)
     }
 
-    /// Returns true if the build needs records of a snapshot. Only the replay of one record
-    /// excludes snapshots.
+    /// Returns true if the build needs any records from a snapshot. Only the replay of a single
+    /// record excludes snapshots.
     pub fn is_selected(&self, snapshot: &Snapshot) -> bool {
         self.only
             .as_ref()
             .is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
     }
 
-    /// Returns the number of an archive member, for pointers.
+    /// Returns an archive member's number, for pointers.
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
@@ -635,7 +636,7 @@ impl<'a> Context<'a> {
             .member_number(Some(&member.name))
     }
 
-    /// Opens the archives of a source, in the order of their keys.
+    /// Opens a source's archives, in the order of their keys.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, if a file is not the declared archive; `Config` if the source
@@ -663,7 +664,7 @@ impl<'a> Context<'a> {
         self.snapshots(source_id).into_iter().map(open).collect()
     }
 
-    /// Reads the documents of a source, in the order of their keys.
+    /// Reads a source's documents, in the order of their keys.
     ///
     /// # Errors
     /// `Format` or `Store`, naming the snapshot, if a file cannot be read.
@@ -689,7 +690,7 @@ impl<'a> Context<'a> {
         found.ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))
     }
 
-    /// Resolves the numbers of a pointer column to pointers.
+    /// Resolves the numbers in a pointer column to pointers.
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
@@ -701,13 +702,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// File or archive member that is read as one table.
+/// A file or archive member that is read as one table.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SourcePart {
     /// Snapshot number, for pointers.
     pub(super) number: u64,
     pub(super) snapshot: Snapshot,
-    /// Keys of the file that the part belongs to.
+    /// Keys of the file that contains the part.
     keys: BTreeMap<String, String>,
     pub(super) member: Option<String>,
     member_date: Option<String>,
@@ -731,7 +732,7 @@ impl SourcePart {
     }
 }
 
-/// Returns the values of a snapshot's URL variables. All pages of a list have the same.
+/// Returns the values of a snapshot's URL variables. All pages of a list have the same values.
 fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
     let mut keys = snapshot.keys.clone();
     source
@@ -741,10 +742,10 @@ fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
     keys
 }
 
-/// Returns the members of a file that are read in order as tables. A file that is not packed gives
-/// one `None`.
+/// Returns the members of a file that are read as tables, in order. A file that is not an archive
+/// gives a single `None`.
 fn members(source: &Source, snapshot: &Snapshot, path: &Path) -> Result<Vec<Option<String>>> {
-    // A page can list both packed and plain files.
+    // A page may list both archives and plain files.
     if source.listing.is_some() && !is_packed(&snapshot.url) {
         return Ok(vec![None]);
     }
@@ -762,7 +763,7 @@ fn members(source: &Source, snapshot: &Snapshot, path: &Path) -> Result<Vec<Opti
 }
 
 impl SourceFrame {
-    /// Appends the records of another page or member.
+    /// Appends the records from another page or member.
     fn append(&mut self, other: Self) -> Result<()> {
         self.malformed.extend(other.malformed);
         self.member_date = self.member_date.take().max(other.member_date);
@@ -770,7 +771,7 @@ impl SourceFrame {
         Ok(())
     }
 
-    /// Returns the issues of decoding as issues of a dataset.
+    /// Returns the decoding issues as issues of a dataset.
     pub fn issues(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.malformed
             .iter()
@@ -785,8 +786,8 @@ impl SourceFrame {
             })
     }
 
-    /// Returns the same issues for a source with data about persons, without the text of the
-    /// record: it holds values that are never published. The pointer leads to it.
+    /// Returns the same issues without the record's text, for a source with data about persons. The
+    /// text contains values that are never published, but the pointer leads to it.
     pub fn issues_without_text(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.issues(dataset_id).map(|issue| Issue {
             source_text: None,
@@ -795,7 +796,7 @@ impl SourceFrame {
     }
 }
 
-/// Creates an issue about a record that was found while normalising.
+/// Creates an issue about a record, found during normalisation.
 pub fn finding(
     code: &str,
     severity: Severity,

@@ -1,25 +1,25 @@
-//! Describes a mistake in a declaration as the code that reads it reports it: a bad setting, or an
-//! unknown name.
+//! Describes a mistake in a declaration as reported by the code that reads it, such as an invalid
+//! setting or an unknown name.
 
 use serde_path_to_error::Segment;
 
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::suggested;
 
-/// Key of a declaration that the code reading it cannot use.
+/// A declaration key that the reading code cannot use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Table with the key: `source`, `settings` or `settings.contact`.
+    /// Table that contains the key: `source`, `settings` or `settings.contact`.
     pub table: String,
-    /// Index among the tables of that name, if they are a list.
+    /// Index among the tables with this name, if they form a list.
     pub number: Option<usize>,
-    /// `columns.statsu`, `type.Building`; empty for the table as a whole.
+    /// The key, such as `columns.statsu` or `type.Building`; empty for the entire table.
     pub key: String,
     pub message: String,
 }
 
 impl Fault {
-    /// Creates a fault for a key of `settings`, or for the whole table if the key is empty.
+    /// Creates a fault for a key in `settings`, or for the entire table if the key is empty.
     pub fn in_settings(key: &str, message: impl Into<String>) -> Self {
         Self {
             table: "settings".to_owned(),
@@ -29,7 +29,7 @@ impl Fault {
         }
     }
 
-    /// Creates a fault from an error of deserialising `settings`.
+    /// Creates a fault from a deserialisation error for `settings`.
     pub fn from_reader_error(
         settings: &toml::Table,
         error: &serde_path_to_error::Error<toml::de::Error>,

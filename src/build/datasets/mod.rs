@@ -1,7 +1,7 @@
-//! Builds tables from the files of each agency. Each kind of file has one builder, with one line in
-//! the registry. A builder turns its declared sources into tables in the shape of their contracts.
-//! Builders are pure: the same snapshots and declaration give the same tables. None reads the
-//! clock, the environment, the network or the store.
+//! Builds tables from each agency's files. Each kind of file has one builder, with one line in the
+//! registry. A builder turns its declared sources into tables with the shape that their contracts
+//! require. Builders are pure: the same snapshots and declaration produce the same tables. No
+//! builder reads the clock, the environment, the network or the store.
 
 mod buckets;
 mod business;
@@ -41,10 +41,10 @@ use pubdata_core::issue::Issue;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Inputs;
 
-/// Code that builds the tables of one pipeline, or of all pipelines of a kind.
+/// Code that builds the tables for one pipeline, or for all pipelines of the same kind.
 pub struct Builder {
-    /// Version of the output's meaning. Raise it with every change, so that all pipelines of the
-    /// builder rebuild unchanged sources.
+    /// Version of the output's meaning. Increase it with every change in meaning, so that all of
+    /// the builder's pipelines rebuild unchanged sources.
     pub code_version: u32,
     pub build: Build,
     /// Checks the declaration's settings without data.
@@ -53,25 +53,26 @@ pub struct Builder {
     pub vocabulary: Option<&'static Vocabulary>,
 }
 
-/// Builds all tables of a partition, or of one of its buckets.
+/// Builds all tables for a partition, or for one of its buckets.
 pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
 
-/// Reads what divides a build into shards.
+/// Reads the data that divides a build into shards.
 pub type BuildShards = fn(&Context<'_>) -> Result<Box<dyn Sharded>>;
 
 /// How a pipeline builds its tables.
 #[derive(Clone, Copy)]
 pub enum Build {
-    /// All tables of a partition at once, or bucket by bucket if the declaration splits the build.
+    /// Builds all of a partition's tables at once, or bucket by bucket if the declaration splits
+    /// the build.
     Whole(BuildWhole),
-    /// Shard by shard, several in parallel, for archives with very many members. Reuses unchanged
-    /// subjects.
+    /// Builds shard by shard, several in parallel, for archives with large numbers of members.
+    /// Reuses unchanged subjects.
     Sharded(BuildShards),
 }
 
-/// Build whose records fall into shards, and within a shard into independent subjects.
+/// A build whose records are divided into shards, and within a shard into independent subjects.
 pub trait Sharded: Send + Sync {
-    /// Returns the shards in the order of their keys. Each subject belongs to exactly one.
+    /// Returns the shards in key order. Each subject belongs to exactly one shard.
     fn shards(&self) -> &[Shard];
 
     /// Returns the archives whose members are read shard by shard.
@@ -84,7 +85,8 @@ pub trait Sharded: Send + Sync {
     /// `Format` if the subject is unknown.
     fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>>;
 
-    /// Builds the tables of some subjects of a shard. `inputs` numbers the members that are read.
+    /// Builds the tables for some subjects in a shard. `inputs` contains the numbers of the members
+    /// that are read.
     ///
     /// # Errors
     /// `Format` if a source does not match its declaration.
@@ -101,21 +103,21 @@ pub trait Sharded: Send + Sync {
 pub struct Shard {
     /// Value of the partition column in all of the shard's parts.
     pub key: String,
-    /// Subjects in the order of their keys.
+    /// Subjects in key order.
     pub subjects: Vec<Subject>,
 }
 
-/// Unit that is built or reused as a whole, such as a registrant.
+/// A unit that is built or reused in full, such as a registrant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// First segment of the keys of its records.
+    /// First segment of the subject's record keys.
     pub key: String,
-    /// Hash of everything in the sources that decides the subject's records. Equal fingerprints
+    /// Hash of everything in the sources that determines the subject's records. Equal fingerprints
     /// mean equal records.
     pub fingerprint: Digest,
 }
 
-/// Builders by the name that declarations give under `builder`, one line each.
+/// Builders by the name used in declarations under `builder`, one line per builder.
 pub const BUILDERS: &[(&str, &Builder)] = &[
     ("business", &business::BUILDER),
     ("census.acs5", &census::acs5::BUILDER),
@@ -170,14 +172,15 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
         })
 }
 
-/// Rows of one dataset and partition, before validation.
+/// Rows for one dataset and partition, before validation.
 pub struct Table {
     pub dataset_id: String,
-    /// Contract column and value of each partition key.
+    /// Each partition key's contract column and value.
     pub partition: BTreeMap<String, String>,
-    /// All columns of the contract except the verdict, in the conventions of `contract::Physical`.
+    /// All columns in the contract except the verdict, represented as described in
+    /// `contract::Physical`.
     pub frame: DataFrame,
-    /// Issues of decoding and normalising. A record with a `Quarantine` issue has no row.
+    /// Issues from decoding and normalising. A record with a `Quarantine` issue has no row.
     pub issues: Vec<Issue>,
 }
 

@@ -1,15 +1,15 @@
-//! Recognises placeholders, which people and forms write in place of a missing value. The column is
-//! then null, and the record carries the warning [`PLACEHOLDER`] with the original text.
+//! Recognises placeholders, which people and forms write in place of a missing value. The column
+//! then becomes null, and the record has the warning [`PLACEHOLDER`] with the original text.
 
-/// Code of the warning on a record in which a placeholder replaces a value.
+/// Warning code on a record in which a placeholder replaces a value.
 pub const PLACEHOLDER: &str = "placeholder";
 
-/// Kind of value in a column, which decides the placeholders to look for.
+/// Kind of value in a column, which determines the placeholders to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// Name of a person or a firm.
+    /// A person's or a firm's name.
     Name,
-    /// Name that a firm trades under.
+    /// A name under which a firm trades.
     TradeName,
     /// License number.
     Number,
@@ -20,7 +20,8 @@ pub enum Holds {
 /// Length of the longest placeholder, in characters.
 const MAX_PLACEHOLDER_LENGTH: usize = 40;
 
-/// Placeholders of any column. In all lists, words are in lower case and separated by one blank.
+/// Placeholders that apply to any column. In all lists, words are lowercase and separated by single
+/// blanks.
 const OF_ALL: &[&str] = &[
     "n a",
     "na",
@@ -132,7 +133,8 @@ const OF_PLACES: &[&str] = &[
     "not assigned",
 ];
 
-/// Returns true if the whole text is a placeholder of this kind of column, or has punctuation only.
+/// Returns true if the entire text is a placeholder for this kind of column, or consists only of
+/// punctuation.
 pub fn is_placeholder(holds: Holds, text: &str) -> bool {
     let mut buffer = [0; MAX_PLACEHOLDER_LENGTH];
     let Some(words) = plain_words(text, &mut buffer) else {
@@ -151,8 +153,8 @@ pub fn is_placeholder(holds: Holds, text: &str) -> bool {
         })
 }
 
-/// Returns the words of a text in lower case, separated by one blank. Returns `None` for a text
-/// that is longer than any placeholder or has other letters.
+/// Returns a text's words in lowercase, separated by single blanks. Returns `None` for text that is
+/// longer than any placeholder or contains other characters.
 fn plain_words<'b>(text: &str, buffer: &'b mut [u8; MAX_PLACEHOLDER_LENGTH]) -> Option<&'b [u8]> {
     let mut length = 0;
     let mut is_in_word = false;

@@ -1,4 +1,4 @@
-//! Counts the rows that a build reads and leaves out, and reports columns that need attention.
+//! Counts the rows that a build reads or leaves out, and reports columns that need attention.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use pubdata_core::pipeline::Declarations;
 /// Rows that a build has read and must account for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsRead {
-    /// Number of rows by source, and by file or archive member.
+    /// Row count by source, and by file or archive member.
     #[serde(with = "as_list")]
     by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
-    /// Rows that the build left out, as a reason and four pointer numbers per row. Empty for rows
-    /// that are only split.
+    /// Rows that the build left out, given as a reason and four pointer numbers per row. Empty for
+    /// rows that are only split.
     #[serde(skip)]
     pub left_out: Vec<(&'static str, Vec<u64>)>,
     columns: BTreeMap<String, SourceColumns>,
 }
 
-/// Columns of a source, over all of its files.
+/// A source's columns, across all of its files.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct SourceColumns {
     new: BTreeSet<String>,
     has_value: BTreeMap<String, bool>,
 }
 
-/// Minimum rows of a source before a column without any value is reported.
+/// Minimum number of rows in a source before a column without any value is reported.
 const MIN_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
 
 impl RowsRead {
-    /// Counts the rows of a file or member, which `place` numbers. Reading it again does not count
-    /// twice.
+    /// Counts the rows in a file or member, which `place` identifies by number. Reading the same
+    /// file or member again does not count twice.
     pub(super) fn add(&mut self, source_id: &str, place: (u64, u64), rows: u64) {
         self.by_part
             .entry(source_id.to_owned())
@@ -49,7 +49,7 @@ impl RowsRead {
         }
     }
 
-    /// Adds the rows of other files or members.
+    /// Adds the rows from other files or members.
     pub fn merge(&mut self, other: Self) {
         for (source_id, parts) in other.by_part {
             self.by_part.entry(source_id).or_default().extend(parts);
@@ -108,7 +108,7 @@ impl RowsRead {
         findings
     }
 
-    /// Returns the number of rows by source.
+    /// Returns the row count by source.
     pub fn by_source(&self) -> BTreeMap<String, u64> {
         self.by_part
             .iter()

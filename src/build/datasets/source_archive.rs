@@ -1,4 +1,4 @@
-//! Reads members of document archives one by one, from this machine or from elsewhere.
+//! Reads members of document archives one by one, from this machine or from a remote location.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 
-/// Archives that are not, or not completely, on this machine, by digest.
+/// Archives that are not entirely on this machine, by digest.
 pub type Elsewhere = BTreeMap<Digest, Arc<dyn ReadAt>>;
 
-/// Source whose file is an archive of documents.
+/// A source whose file is an archive of documents.
 pub struct SourceArchive {
     /// Snapshot number, for pointers.
     pub number: u64,
@@ -25,11 +25,11 @@ impl SourceArchive {
         self.archive.directory_start()
     }
 
-    /// Announces the members that are read next. A remote archive then fetches them together
-    /// instead of one by one.
+    /// Announces the members to be read next. A remote archive then fetches them together instead
+    /// of one by one.
     ///
     /// # Errors
-    /// `Store`, naming the source, if they cannot be fetched.
+    /// `Store`, naming the source, if the members cannot be fetched.
     pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
         self.archive
             .expect(members)

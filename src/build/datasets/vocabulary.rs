@@ -1,6 +1,7 @@
-//! Checks declarations for builders that read many sources: the columns that the builder reads, and
-//! the settings whose words are published. Without the check, a misspelt column name would be
-//! silently ignored. A word that its column does not allow would cost every record that has it.
+//! Checks declarations for builders that read many sources. Covers the columns that the builder
+//! reads, and the settings whose words are published. Without this check, a misspelt column name
+//! would be silently ignored, and a word that its column does not allow would cost every record
+//! that contains it.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +16,10 @@ pub const DECLARED: &str = "declared";
 /// The shared vocabulary maps the word.
 pub const SHARED_VOCABULARY: &str = "shared_vocabulary";
 
-/// Value of a coded column whose word is not known.
+/// Value of a coded column if the word is unknown.
 pub const UNKNOWN: &str = "unknown";
 
-/// Formats an unknown word as records keep it: `status=Hold`.
+/// Formats an unknown word as stored in records: `status=Hold`.
 pub fn unknown_value(column: &str, word: &str) -> String {
     format!("{column}={word}")
 }
@@ -26,28 +27,29 @@ pub fn unknown_value(column: &str, word: &str) -> String {
 /// Reads from a declaration which columns keep the publisher's value under the same name.
 pub type NamesOf = fn(&Declaration) -> std::result::Result<SameNames, Fault>;
 
-/// Names and words that one builder understands.
+/// Names and words that a builder understands.
 pub struct Vocabulary {
-    /// Our column names that the builder reads, and those that the declaration's settings name.
+    /// The pubdata column names that the builder reads, including those named in the declaration's
+    /// settings.
     pub columns: fn(&Declaration) -> Result<BTreeSet<String>>,
     pub words: &'static [Words],
     /// Published columns that are read from the column mapped under the same name. `None` if the
-    /// builder declares no such columns.
+    /// builder does not declare any.
     pub same_names: Option<NamesOf>,
 }
 
-/// Columns of a table that are read cell by cell from the column that a source maps under the same
+/// A table's columns that are read cell by cell from the column that a source maps under the same
 /// name. The value may be copied, reformatted or looked up in a table of words. Columns that are
 /// joined, derived or composed of several columns are not included.
 pub struct SameNames {
     pub dataset_id: &'static str,
-    /// Sources with one or several rows per record.
+    /// Sources with one or more rows per record.
     pub sources: Vec<String>,
     pub columns: Vec<&'static str>,
 }
 
-/// Setting whose words are values of a published column: a word, a table of words, or a key
-/// (`contact.role`) in every table of a list.
+/// Setting whose words are values of a published column. The setting is a word, a table of words,
+/// or a key (`contact.role`) in every table in a list.
 pub struct Words {
     pub setting: &'static str,
     pub dataset_id: &'static str,
@@ -55,8 +57,8 @@ pub struct Words {
 }
 
 impl Vocabulary {
-    /// Reports the columns and words of a declaration that no code understands. Skips settings that
-    /// cannot be read at all, which the builder reports.
+    /// Reports the columns and words in a declaration that no code understands. Skips settings that
+    /// cannot be read at all, because the builder reports them.
     pub fn faults(&self, declaration: &Declaration, contracts: &Contracts) -> Vec<Fault> {
         let columns = (self.columns)(declaration)
             .map(|known| unread_columns(declaration, known))
@@ -147,7 +149,7 @@ impl Words {
             .collect()
     }
 
-    /// Returns the words of the setting, each with its position.
+    /// Returns the words in the setting, each with its position.
     fn in_settings<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
         if let Some((list, key)) = self.setting.split_once('.') {
             let tables = settings
@@ -172,7 +174,7 @@ impl Words {
             Some(toml::Value::String(word)) => {
                 vec![("settings".to_owned(), None, self.setting.to_owned(), word)]
             }
-            // A word can have further keys: `{ value = "llc", is_foreign = true }`.
+            // A word may have additional keys: `{ value = "llc", is_foreign = true }`.
             Some(toml::Value::Table(table)) => table
                 .iter()
                 .filter_map(|(text, word)| {

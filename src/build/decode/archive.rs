@@ -15,12 +15,12 @@ use zip::unstable::read::ZipIterable;
 use super::unreadable;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Maximum compression ratio of a member. Text compresses to about a tenth; a higher ratio is an
-/// attempt to exhaust memory or disk.
+/// Maximum compression ratio of a member. Text compresses to about a tenth of its size; a higher
+/// ratio suggests an attempt to exhaust memory or disk space.
 pub(super) const MAX_RATIO: u64 = 500;
 
-/// Maximum compression ratio of a whole archive, which is lower than that of one member. Archives
-/// that unpack to at most [`EXEMPT_TOTAL_BYTES`] bytes are exempt.
+/// Maximum compression ratio of an entire archive, which is lower than the maximum for one member.
+/// Archives that unpack to at most [`EXEMPT_TOTAL_BYTES`] bytes are exempt.
 const MAX_TOTAL_RATIO: u64 = 100;
 const EXEMPT_TOTAL_BYTES: u64 = 1 << 30;
 
@@ -28,14 +28,14 @@ const EXEMPT_TOTAL_BYTES: u64 = 1 << 30;
 /// Specification", 4.3.12.
 const ENTRY_BYTES: u64 = 46;
 
-/// Bytes at an archive's end that hold its end record with the longest comment, the ZIP64 end
-/// record and its locator.
+/// Number of bytes at the end of an archive that cover its end record with the longest comment, the
+/// ZIP64 end record and its locator.
 pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
 
-/// Size of the locator of the ZIP64 end record, 4.3.15.
+/// Size of the ZIP64 end record locator in bytes, 4.3.15.
 const LOCATOR_BYTES: usize = 20;
 
-/// Rejects members that together unpack to more than any archive of text does.
+/// Rejects archives whose members together unpack to more than any archive of text does.
 pub(super) fn reject_excessive_total(
     sizes: impl Iterator<Item = u64>,
     file_bytes: u64,
@@ -50,8 +50,8 @@ pub(super) fn reject_excessive_total(
     Ok(())
 }
 
-/// Rejects an archive whose ZIP64 end record declares more members than its bytes can list, because
-/// the ZIP reader allocates memory for that number.
+/// Rejects an archive whose ZIP64 end record declares more members than the file's size allows,
+/// because the ZIP reader allocates memory for that number.
 ///
 /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
 fn reject_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
@@ -70,8 +70,8 @@ fn reject_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
                 .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
         })
     };
-    // In a ZIP64 archive the locator of that record comes right before the end record; elsewhere
-    // the same bytes are arbitrary.
+    // In a ZIP64 archive, the locator of the ZIP64 end record directly precedes the end record. In
+    // other archives the bytes there are arbitrary.
     let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06")
         .filter_map(|end| end.checked_sub(LOCATOR_BYTES))
         .collect();
@@ -114,10 +114,10 @@ fn reject_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
         .map_err(unreadable)
 }
 
-/// Returns the one member that matches a pattern of [`member_names`].
+/// Returns the only member that matches a pattern of [`member_names`].
 ///
 /// # Errors
-/// `Format` if the file is not a ZIP archive, or if not exactly one member matches.
+/// `Format` if the file is not a ZIP archive, or if the number of matching members is not one.
 pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
     let mut matches = member_names(path, pattern)?;
     match matches.len() {
@@ -130,7 +130,7 @@ pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
 }
 
 /// Returns the members that match a pattern, sorted by name. A pattern is a name with at most one
-/// `*`, in which `#` stands for one digit. Letter case is ignored.
+/// `*`, in which `#` stands for one digit. Matching ignores letter case.
 ///
 /// # Errors
 /// `Format` if the file is not a ZIP archive, no member matches, or a matching name occurs twice.
@@ -163,8 +163,8 @@ pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     Ok(matches)
 }
 
-/// Rejects names, sorted, that occur twice in the archive. `ZipArchive` keeps only the last member
-/// of each name, so this reads the directory again.
+/// Rejects the archive if any of these sorted names occurs twice in it. `ZipArchive` keeps only the
+/// last member of each name, so this reads the directory again.
 fn refuse_repeated(path: &Path, names: &[String]) -> Result<()> {
     let mut directory = ZipIterable::try_new(
         BufReader::new(File::open(path).at("open", path)?),
@@ -206,7 +206,7 @@ pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Reports whether a text equals the pattern, in which `#` stands for one digit.
+/// Reports whether text equals the pattern, in which `#` stands for one digit.
 pub(super) fn is_text(pattern: &str, text: &str) -> bool {
     pattern.len() == text.len()
         && pattern
@@ -217,7 +217,7 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
             })
 }
 
-/// Returns the date of a member in the archive's directory as `YYYYMMDD`; none if it has no date.
+/// Returns a member's date from the archive's directory as `YYYYMMDD`, or none if it has no date.
 ///
 /// # Errors
 /// `Format` if the file is not a ZIP archive or has no such member.
@@ -237,17 +237,17 @@ pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
         .map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
 }
 
-/// Reports whether an archive has a member with exactly that name.
+/// Reports whether an archive has a member with exactly this name.
 pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
     Ok(open_archive(path)?.index_for_name(member).is_some())
 }
 
-/// How much of a member is decompressed in advance.
+/// How much of a member to decompress in advance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadAhead {
     /// Number of bytes to decompress at a time.
     pub(super) piece: usize,
-    /// Number of pieces that wait, besides the current one.
+    /// Maximum number of decompressed pieces that wait in addition to the current one.
     pub(super) pieces: usize,
 }
 
@@ -296,7 +296,7 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
         .map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
 }
 
-/// Returns the members' names, except those that are not valid text.
+/// Returns the members' names, except names that are not valid text.
 fn names(archive: &ZipArchive<BufReader<File>>) -> impl Iterator<Item = String> {
     archive
         .file_names()
@@ -320,8 +320,8 @@ struct MemberReader {
 impl MemberReader {
     fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: ReadAhead) -> Self {
         // A member borrows from its archive, so a separate thread owns the archive, and
-        // decompression runs in parallel with parsing. The channel holds few pieces, which bounds
-        // memory. Dropping the reader ends the thread.
+        // decompression runs in parallel with parsing. The channel holds only a few pieces, which
+        // bounds memory. Dropping the reader ends the thread.
         let (sender, pieces) = std::sync::mpsc::sync_channel(ahead.pieces);
         std::thread::spawn(move || {
             let mut member = match archive.by_index(index) {
@@ -356,7 +356,8 @@ impl Read for MemberReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.position == self.current.len() && !self.is_finished {
             self.position = 0;
-            // The last piece is empty; if the channel closes before it, decompression failed.
+            // The last piece is empty. If the channel closes before that piece arrives,
+            // decompression failed.
             self.current = self
                 .pieces
                 .recv()

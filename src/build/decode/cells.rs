@@ -1,6 +1,6 @@
 //! Splits one record into cells for display: maps bytes of the record to cells, and shows the
-//! header and the surrounding text. Splits records as decoding does; a record that cannot be split
-//! is shown without cells.
+//! header and the surrounding text. Splits records exactly as decoding does. A record that cannot
+//! be split is shown without cells.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -17,19 +17,19 @@ use super::{Task, json_records, json_rows, open, unreadable};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{Encoding, Format};
 
-/// A cell of a record, with the byte range in the record and the character range in its text. Both
-/// ranges exclude quotation marks.
+/// A cell in a record, with its byte range in the record and its character range in the record's
+/// text. Both ranges exclude quotation marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCell {
     /// The publisher's column name, as in declarations.
     pub column: String,
-    /// The value as decoding reads it; none if it is empty.
+    /// The value as decoding reads it, or none if the cell is empty.
     pub text: Option<String>,
     pub bytes: Range<usize>,
     pub characters: Range<usize>,
 }
 
-/// A record as text, and its cells in order.
+/// A record's text, and its cells in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordText {
     pub header: Option<HeaderRow>,
@@ -37,7 +37,7 @@ pub struct RecordText {
     pub cells: Vec<RecordCell>,
 }
 
-/// Bytes of a file with the text before and after them.
+/// Bytes from a file, with the text before and after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurroundingText {
     pub text: String,
@@ -57,7 +57,7 @@ struct Span {
 }
 
 /// Splits a record that begins at `offset`. Returns none if its format has no cells, or if its
-/// bytes are not a whole record.
+/// bytes are not a complete record.
 ///
 /// # Errors
 /// `Format` if the file is not in the declared format; `Store` if it cannot be read.
@@ -75,9 +75,8 @@ pub fn record_cells(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Optio
         })
 }
 
-/// Splits a JSON value of a document. Returns the texts and numbers of an object with their
-/// columns; items of a list and single values have no column. Returns none if the bytes are not a
-/// JSON value.
+/// Splits a JSON value from a document. Returns an object's strings and numbers with their columns.
+/// List items and single values have no column. Returns none if the bytes are not a JSON value.
 pub fn json_cells(value: &[u8]) -> Option<RecordText> {
     let text = std::str::from_utf8(value).ok()?;
     let whole: &RawValue = serde_json::from_str(text).ok()?;
@@ -126,7 +125,7 @@ fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
             } else {
                 (None, layout.header.to_vec(), narrow(layout.delimiters[0]))
             };
-            // If the columns do not resolve, the line is a record and not a header.
+            // If the columns do not resolve, the line is a record rather than a header.
             task.plan
                 .resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
             delimited_spans(record, offset, delimiter, &layout, &names)
@@ -227,7 +226,7 @@ fn delimited_spans(
     Some(spans.collect())
 }
 
-/// Returns the byte ranges of a record's cells, without their quotation marks.
+/// Returns the byte ranges of a record's cells, without the quotation marks.
 fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut at = 0;
@@ -264,8 +263,7 @@ fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> 
     }
 }
 
-/// Locates a JSON value in the text that it was parsed from. Excludes the quotation marks of a
-/// string.
+/// Locates a JSON value in the text from which it was parsed. Excludes a string's quotation marks.
 fn span_of(text: &str, column: String, value: &RawValue) -> Span {
     let written = value.get();
     let start = written.as_ptr() as usize - text.as_ptr() as usize;
@@ -289,7 +287,7 @@ fn span_of(text: &str, column: String, value: &RawValue) -> Span {
     }
 }
 
-/// Returns the text of a record and its cells; none if bytes are not in the encoding, or if cells
+/// Returns a record's text and its cells, or none if bytes are not in the encoding or cells
 /// overlap.
 fn written(
     record: &[u8],
@@ -329,7 +327,7 @@ fn written(
     Some((text, cells))
 }
 
-/// Reads bytes with `around` bytes before and after them, cut at character borders.
+/// Reads bytes with up to `around` bytes before and after them, cut at character boundaries.
 ///
 /// # Errors
 /// `Store` or `Format` if the file or member cannot be read or ends too early.
@@ -371,7 +369,7 @@ pub fn surroundings(
     })
 }
 
-/// Returns the end of the last whole character, at least `least`.
+/// Returns the end of the last complete character; the result is at least `least`.
 fn whole_characters(bytes: &[u8], least: usize) -> usize {
     match std::str::from_utf8(&bytes[least..]) {
         Err(error) if error.error_len().is_none() => least + error.valid_up_to(),
@@ -398,8 +396,8 @@ mod tests {
         }
     }
 
-    /// Tests every record of up to six of these bytes that decoding accepts: the number of cells
-    /// and the unquoted cells must match.
+    /// Tests every record of up to six of these bytes that decoding accepts. The number of cells
+    /// and the unquoted cells must match the CSV reader's.
     #[test]
     fn cells_stand_where_the_csv_reader_finds_them() {
         let mut compared = 0;

@@ -1,5 +1,5 @@
-//! Decodes delimited text. A record is a line, or several lines while a quotation mark is open; an
-//! unclosed one only spoils its own line.
+//! Decodes delimited text. A record is one line, or several lines if a quoted cell spans them. An
+//! unclosed quotation mark corrupts only its own line.
 
 use super::encoding::text_of;
 use super::header::Resolved;
@@ -13,15 +13,15 @@ use pubdata_core::pipeline::{Encoding, Format, normalized_name};
 pub(super) struct Layout<'a> {
     pub(super) delimiters: &'a [char],
     pub(super) is_quoting: bool,
-    /// Character that escapes a quotation mark inside a quoted cell.
+    /// Character that escapes quotation marks inside a quoted cell.
     pub(super) escape: Option<u8>,
     pub(super) header: &'a [String],
-    /// Minimum number of cells of a record, if some are shorter than the header.
+    /// Minimum number of cells in a record, if some records are shorter than the header.
     pub(super) fewest_cells: Option<usize>,
     pub(super) label_lines: u32,
-    /// Start of the header line, in a file with a preamble.
+    /// Text with which the header line starts, in a file with a preamble.
     pub(super) header_start: Option<&'a str>,
-    /// Character of which the line after the header consists.
+    /// Character that fills the ruler line below the header.
     pub(super) ruler: Option<char>,
     /// True if the header's names are compared in normalised form.
     pub(super) is_name_normalized: bool,
@@ -29,7 +29,7 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// Returns the layout of a delimited format; none for other formats.
+    /// Returns the layout of a delimited format, or none for other formats.
     pub(super) fn from_format(format: &'a Format) -> Option<Self> {
         let Format::Delimited {
             delimiters,
@@ -61,7 +61,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The line with a file's column names, and its position.
+/// The line that contains a file's column names, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderRow {
     pub text: String,
@@ -71,7 +71,7 @@ pub struct HeaderRow {
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Maximum number of preamble lines; if there are more, the header line is missing.
+/// Maximum number of preamble lines. If more precede the header line, it counts as missing.
 const MAX_PREAMBLE_LINES: usize = 100;
 
 pub(super) fn decode(
@@ -103,7 +103,7 @@ pub(super) fn decode(
     records.finish()
 }
 
-/// Counts the records of a file without checking their content.
+/// Counts the records in a file without checking their content.
 pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     let mut lines = Lines::open(task)?;
     if layout.header.is_empty() {
@@ -153,7 +153,7 @@ fn read_header(
     Ok((resolved, delimiter))
 }
 
-/// Reads the header line; returns the column names and the delimiter between them.
+/// Reads the header line and returns the column names and the delimiter.
 pub(super) fn header_names(
     lines: &mut Lines<'_>,
     layout: &Layout<'_>,
@@ -162,7 +162,7 @@ pub(super) fn header_names(
     Ok(names_of(&header.text, layout))
 }
 
-/// Splits a header line into column names; also returns the delimiter between them.
+/// Splits a header line into column names, and also returns the delimiter.
 pub(super) fn names_of(text: &str, layout: &Layout<'_>) -> (Vec<String>, u8) {
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout
@@ -187,7 +187,7 @@ pub(super) fn narrow(delimiter: char) -> u8 {
     u8::try_from(delimiter).unwrap_or(b',')
 }
 
-/// Reads up to the header line: the first line, or the first with the declared start.
+/// Reads up to the header line: either the first line, or the first line with the declared start.
 pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<HeaderRow> {
     let header_start = layout.header_start;
     for number in 0..MAX_PREAMBLE_LINES {
@@ -223,7 +223,7 @@ pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<
     )))
 }
 
-/// Adds a line of a file without quoting. Rows that are not kept are not split into cells.
+/// Adds a line from a file without quoting. Does not split rows that are filtered out.
 fn push_plain(
     records: &mut Records<'_, '_>,
     resolved: &Resolved,
@@ -267,7 +267,7 @@ fn push_record(
     if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
         return records.malformed("the record is not UTF-8".into(), whole, offset);
     }
-    // Most records of a file with quoting have no quotation mark: a search for delimiters is
+    // Most records in a file with quoting contain no quotation mark, so a search for delimiters is
     // enough.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         if let Some(cells) = plainly_quoted(record, delimiter, layout, resolved.width)
@@ -319,8 +319,8 @@ fn push_record(
     records.push(resolved, offset, length, cell)
 }
 
-/// Reports whether a line repeats the header that was declared for a file without one: some copies
-/// have it.
+/// Reports whether a line repeats the header that was declared for a file without a header line.
+/// Some copies of such files contain one.
 fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
     let same = |cell: &[u8], name: &String| {
         text_of(layout.encoding, cell)
@@ -335,7 +335,8 @@ fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
             .all(|(cell, name)| same(cell, name))
 }
 
-/// Checks the number of cells against the header; one extra empty cell is a trailing delimiter.
+/// Checks the number of cells against the header. Accepts one extra empty cell, which comes from a
+/// trailing delimiter.
 fn has_width(resolved: &Resolved, layout: &Layout<'_>, cells: usize, is_last_empty: bool) -> bool {
     (layout.fewest_cells.unwrap_or(resolved.width)..=resolved.width).contains(&cells)
         || (cells == resolved.width + 1 && is_last_empty)
@@ -348,8 +349,8 @@ fn wrong_width(resolved: &Resolved, cells: usize) -> String {
     )
 }
 
-/// Splits a record whose quotation marks only enclose whole cells, without copying, as most records
-/// allow. Returns none for any other record, which may still be valid.
+/// Splits a record without copying if its quotation marks only enclose entire cells, which is true
+/// of most records. Returns none for any other record, which may still be valid.
 fn plainly_quoted<'r>(
     record: &'r [u8],
     delimiter: u8,
@@ -385,7 +386,7 @@ fn plainly_quoted<'r>(
     }
 }
 
-/// Splits one record into cells; none if it is more than one record.
+/// Splits one record into cells. Returns none if the text contains more than one record.
 pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
     let mut builder = csv::ReaderBuilder::new();
     builder
@@ -402,9 +403,9 @@ pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Opt
     (!has_more).then(|| cells.iter().map(<[u8]>::to_vec).collect())
 }
 
-/// Reports whether a line opens a quoted cell without closing it, or closes one that it did not
-/// open. Inside a cell every quotation mark is doubled or escaped, so an odd number of the others
-/// means that.
+/// Reports whether a line opens a quoted cell without closing it, or closes a cell that it did not
+/// open. Quotation marks inside a cell are doubled or escaped, so an odd number of other quotation
+/// marks indicates either case.
 pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     let marks = memchr::memchr_iter(b'"', line);
     let Some(escape) = layout.escape else {
@@ -422,7 +423,7 @@ pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     marks.filter(|offset| !escaped(*offset)).count() % 2 == 1
 }
 
-/// Reads a file with quoting: a record is a line, or several lines while a quotation mark is open.
+/// Reads a file with quoting. A record is one line, or several lines if a quoted cell spans them.
 fn read_quoted(
     lines: &mut Lines<'_>,
     records: &mut Records<'_, '_>,
@@ -475,17 +476,17 @@ fn read_quoted(
     .map(drop)
 }
 
-/// State after the last line of a record.
+/// State after a record's last line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Continues,
     EndOfFile,
 }
 
-/// Adds the records in lines whose first leaves a quotation mark open. Returns the number of bytes
-/// consumed; the rest continues in later lines. If several lines do not make a record, a quotation
-/// mark of the first is stray: that line alone is malformed, and the following lines are read
-/// separately.
+/// Adds the records from a group of lines whose first line leaves a quotation mark open. Returns
+/// the number of bytes consumed; the rest continues in later lines. If several lines do not form a
+/// record, a quotation mark in the first line is stray: only that line is malformed, and the
+/// following lines are read separately.
 fn push_open(
     records: &mut Records<'_, '_>,
     resolved: &Resolved,
@@ -535,7 +536,7 @@ fn push_open(
     Ok(at)
 }
 
-/// Reports whether the bytes of several lines are one record.
+/// Reports whether the bytes of several lines form one record.
 fn is_record(resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8]) -> bool {
     cells_of(record, delimiter, layout).is_some_and(|cells| {
         has_width(

@@ -1,11 +1,11 @@
-//! Converts bytes to text in the declared encoding. Only UTF-8 can fail: in the other encodings
-//! every byte is a character.
+//! Converts bytes to text in the declared encoding. Only UTF-8 can fail, because every byte is a
+//! character in the other encodings.
 
 use std::borrow::Cow;
 
 use pubdata_core::pipeline::Encoding;
 
-/// Returns the text of some bytes; none if they are not in that encoding.
+/// Converts bytes to text. Returns none if the bytes are not valid in the encoding.
 pub(super) fn text_of(encoding: Encoding, bytes: &[u8]) -> Option<Cow<'_, str>> {
     // All encodings agree on ASCII, and most cells are ASCII.
     match (encoding, std::str::from_utf8(bytes)) {

@@ -1,5 +1,5 @@
-//! Extracts what a probe needs from a file: the column names, and the first records as a separate
-//! file.
+//! Extracts the parts of a file that a probe needs: the column names, and the first records as a
+//! separate file.
 
 use super::delimited::{self, header_names};
 use super::header::ColumnPlan;
@@ -9,10 +9,11 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::Format;
 
 /// Returns the names of a file's columns, as declarations write them. For a file without a header
-/// line these are the declared names; for records of attributes, all attributes that occur.
+/// line, these are the declared names. For records of attributes, the result contains every
+/// attribute that occurs.
 ///
 /// # Errors
-/// `Format` if the file is not in that format; `Store` if it cannot be read.
+/// `Format` if the file is not in the declared format; `Store` if it cannot be read.
 pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
     let named = match task.format {
         Format::FixedWidth { fields, .. } => Ok(fields.keys().cloned().collect()),
@@ -41,14 +42,14 @@ pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
 }
 
 impl ColumnPlan {
-    /// Returns the columns of a file that are neither mapped nor ignored.
+    /// Returns the columns in a file that are neither mapped nor ignored.
     pub fn unknown(&self, columns: &[String]) -> Vec<String> {
         let mut unknown: Vec<String> = columns
             .iter()
             .filter(|column| !self.knows(column))
             .cloned()
             .collect();
-        // A trailing delimiter makes a last column without a name.
+        // A trailing delimiter produces a last column without a name.
         if unknown.last().is_some_and(String::is_empty) {
             unknown.pop();
         }
@@ -56,9 +57,9 @@ impl ColumnPlan {
     }
 }
 
-/// Returns the beginning of a file as a separate file: what precedes the records, and at most
-/// `records` whole records, with their number. Returns none if no record is whole, or if the format
-/// cannot be cut.
+/// Returns the beginning of a file as a separate file, and the number of records in it. The excerpt
+/// contains everything before the records, and at most `records` complete records. Returns none if
+/// no record is complete, or if the format cannot be cut.
 pub fn excerpt(
     format: &Format,
     bytes: &[u8],
@@ -102,8 +103,8 @@ fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     header + 1 + layout.label_lines as usize + usize::from(layout.ruler.is_some())
 }
 
-/// Cuts a file after whole lines. `turns` tells whether a line opens or closes a cell that spans
-/// several lines.
+/// Cuts a file after complete lines. `turns` reports whether a line opens or closes a cell that
+/// spans several lines.
 fn lines(
     bytes: &[u8],
     is_whole: bool,
@@ -118,7 +119,7 @@ fn lines(
             break;
         }
         position += line.len();
-        // The header is not a record, but its quotation marks are closed too.
+        // The header is not a record, but a quotation mark that it opens must still be closed.
         is_open ^= turns(line);
         if !is_open && (is_whole || line.ends_with(b"\n")) {
             end = position;
@@ -181,7 +182,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
             }
             b'}' | b']' => {
                 if array_depth == Some(open.len()) {
-                    // An element precedes the end, unless the list is empty.
+                    // An element precedes the array's end, unless the array is empty.
                     count += usize::from(!bytes[end?..offset].trim_ascii().is_empty());
                     end = Some(offset);
                     break;

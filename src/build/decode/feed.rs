@@ -1,5 +1,5 @@
 //! Splits an XML feed into entries, each a separate document, so that an entry that is not
-//! well-formed does not spoil the others.
+//! well-formed does not affect the other entries.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,21 +9,22 @@ use memchr::memmem;
 use super::XmlDocument;
 use pubdata_core::error::{Error, Result};
 
-/// Maximum size of the part before a feed's first entry: a title and a few links. It is parsed
-/// again with each entry.
+/// Maximum size of the part before a feed's first entry, which contains a title and a few links.
+/// This part is parsed again with each entry.
 const MAX_HEAD_BYTES: usize = 8 << 10;
 
-/// Element names of a feed: those that enclose its entries, from the root inwards, and the entry's.
+/// Element names in a feed: the elements that enclose its entries, from the root inwards, and the
+/// entry element.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedShape {
     pub around: &'static [&'static str],
     pub entry: &'static str,
 }
 
-/// An entry of a feed as a separate document with its enclosing elements.
+/// A feed entry as a separate document with its enclosing elements.
 #[derive(Debug)]
 pub struct FeedElement<'c> {
-    /// The part before the first entry, and the entry.
+    /// The part of the feed before the first entry, followed by the entry.
     parts: [&'c [u8]; 2],
     closing: Arc<str>,
     /// Offset of the entry's first byte in the feed, and its length in bytes.
@@ -32,18 +33,18 @@ pub struct FeedElement<'c> {
 }
 
 impl FeedElement<'_> {
-    /// Returns the bytes of the document. They are composed on demand: those of all entries
-    /// together can be a thousand times the size of the feed.
+    /// Returns the document's bytes. They are composed on demand, because the documents of all
+    /// entries together can be a thousand times the size of the feed.
     pub fn document(&self) -> Vec<u8> {
         [self.parts[0], self.parts[1], self.closing.as_bytes()].concat()
     }
 }
 
-/// Splits a feed into entries. An entry without an end tag extends to the start of the next.
+/// Splits a feed into entries. An entry without an end tag extends to the start of the next entry.
 ///
 /// # Errors
-/// `Format` if the document is not such a feed: if other elements enclose the entries, or if it is
-/// not well-formed before the first.
+/// `Format` if the document does not have the feed's shape: other elements enclose the entries, or
+/// the document is not well-formed before the first entry.
 pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<'_>>> {
     let closing: Arc<str> = shape
         .around
@@ -106,7 +107,7 @@ fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
     }
 }
 
-/// Returns the byte ranges of the entries.
+/// Returns the entries' byte ranges.
 fn ranges(content: &[u8], name: &str) -> Vec<Range<usize>> {
     let (opening, closing) = (format!("<{name}"), format!("</{name}>"));
     let is_whole_name = |at: &usize| {

@@ -1,5 +1,5 @@
-//! Decodes lines of one length into the declared fields. A line of another length is malformed,
-//! never cut or padded.
+//! Decodes fixed-length lines into the declared fields. A line of another length is malformed, and
+//! is never cut or padded.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,15 +11,15 @@ use super::{Malformed, Task};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Encoding;
 
-/// Layout of a file whose records have one length.
+/// Layout of a file with fixed-length records.
 pub(super) struct Layout<'a> {
     pub(super) record_bytes: usize,
     pub(super) encoding: Encoding,
-    /// First byte of each field, counted from 1, and its length in bytes.
+    /// Number of each field's first byte, counted from 1, and the field's length in bytes.
     pub(super) fields: &'a BTreeMap<String, [u32; 2]>,
 }
 
-/// Decodes lines of one length. A file without line ends is one line that is too long.
+/// Decodes fixed-length lines. A file without line endings counts as one line that is too long.
 pub(super) fn decode(
     task: &Task<'_>,
     layout: &Layout<'_>,
@@ -46,7 +46,7 @@ pub(super) fn decode(
         }
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                // The end-of-file mark of older systems follows the last record on a separate line.
+                // On older systems, an end-of-file mark follows the last record on a separate line.
                 if !matches!(line, b"" | b"\x1a") {
                     push(line, offset)?;
                 }
@@ -76,7 +76,7 @@ fn push(
         );
     }
     let cell = |place: usize| &record[places[place].clone()];
-    // In the other encodings every byte is a character.
+    // In the other encodings, every byte is a character.
     let is_text = |place: &Range<usize>| {
         layout.encoding != Encoding::Utf8 || std::str::from_utf8(&record[place.clone()]).is_ok()
     };

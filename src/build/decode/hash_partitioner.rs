@@ -1,10 +1,11 @@
-//! Splits the records of a file into one file on disk per bucket, and reads a bucket's file back as
-//! the frame that decoding makes.
+//! Splits a file's records into one file on disk per bucket, and reads a bucket's file back as the
+//! frame that decoding produces.
 //!
 //! A bucket's file is a sequence of contiguous blocks. A block starts with three 64-bit counts: the
-//! rows, the bytes of their numbers and the bytes of their texts; then come the numbers and the
-//! texts. The numbers of a row are the length of each cell, then the row's offset and length in the
-//! source, as LEB128. The texts are its cells without separators.
+//! number of rows, the size of the numbers in bytes and the size of the texts in bytes. The numbers
+//! and the texts follow. The numbers for a row are the length of each cell, followed by the row's
+//! offset and length in the source, all encoded as LEB128. The texts are the row's cells without
+//! separators.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, OpenOptions};
@@ -19,41 +20,42 @@ use super::text_frames::TextFrame;
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::hash_bucket;
 
-/// Maximum number of bytes that all buckets together hold in memory before they are written.
+/// Maximum number of bytes that all buckets together hold in memory before they are written to
+/// disk.
 const HELD_BYTES: usize = 8 << 20;
 
-/// The rows that are written to the files of their buckets. All rows are read and counted.
+/// Selects the rows to write to the bucket files. All rows are read and counted.
 #[derive(Clone, Copy)]
 pub enum KeptRows<'a> {
     All,
     OfBucket(u32),
-    /// Rows with one of these keys, and rows without a key.
+    /// Rows with one of these keys, as well as rows without a key.
     OfKeys(&'a HashSet<String>),
 }
 
-/// How to distribute the rows of a file.
+/// Describes how to distribute a file's rows.
 #[derive(Clone, Copy)]
 pub struct HashPartitioner<'a> {
-    /// Column whose text decides the bucket.
+    /// Column whose text determines the bucket.
     pub key: &'a str,
-    /// Column that decides if the key is empty.
+    /// Column that determines the bucket if the key is empty.
     pub fallback_key: Option<&'a str>,
     /// Number of buckets.
     pub count: u32,
     pub kept: KeptRows<'a>,
-    /// The file of a bucket.
+    /// Returns the path of a bucket's file.
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-/// Appends records to the files of their buckets, in order. A record without a key goes to the
-/// first bucket. Memory is bounded by one record and twice [`HELD_BYTES`].
+/// Appends records to their buckets' files, in order. A record without a key goes to the first
+/// bucket. Memory use is bounded by one record plus twice [`HELD_BYTES`].
 pub(super) struct Partition<'a> {
     partitioner: HashPartitioner<'a>,
     names: Vec<String>,
-    /// Columns that decide the bucket: the first with a text counts.
+    /// Columns that determine the bucket. The first column with text is used.
     keys: Vec<usize>,
-    /// The record being read: lengths and texts of its cells, and the ranges of the `keys` texts in
-    /// these.
+    /// The record being read: the lengths and texts of its cells, and the ranges of the `keys`
+    /// columns within the texts.
     record: Block,
     key_texts: Vec<Range<usize>>,
     blocks: Vec<Block>,
@@ -74,9 +76,9 @@ struct Block {
 pub struct Partitioned {
     /// Names of the columns, in order.
     pub columns: Vec<String>,
-    /// Number of records read, in any bucket.
+    /// Number of records read, across all buckets.
     pub rows: u64,
-    /// Buckets with rows of the file.
+    /// Buckets that contain rows from the file.
     pub filled: BTreeSet<u32>,
 }
 
@@ -105,14 +107,15 @@ impl<'a> Partition<'a> {
         }
     }
 
-    /// Returns the bucket of the record whose cells were taken; none if its rows are not kept.
+    /// Returns the bucket for the record whose cells were received, or none if its rows are not
+    /// kept.
     fn bucket(&self) -> Option<u32> {
         let key = self.key_texts.iter().find(|text| !text.is_empty());
         let key = key.map(|key| &self.record.texts[key.clone()]);
         let hash = || key.map_or(0, |key| hash_bucket(key, self.partitioner.count));
         match self.partitioner.kept {
             KeptRows::OfBucket(bucket) => Some(bucket).filter(|bucket| *bucket == hash()),
-            // Other rows do not pass the filter.
+            // Other rows have not passed the filter.
             KeptRows::All | KeptRows::OfKeys(_) => Some(hash()),
         }
     }
@@ -185,7 +188,7 @@ impl RecordConsumer for Partition<'_> {
     }
 }
 
-/// Returns the positions of the columns whose texts are keys.
+/// Returns the indices of the key columns.
 fn key_columns(names: &[String], keys: [Option<&str>; 2]) -> Result<Vec<usize>> {
     let position = |key: &str| {
         names
@@ -202,13 +205,13 @@ pub(super) struct KeyCollector<'k> {
     fallback_key: Option<&'k str>,
     limit: usize,
     columns: Vec<usize>,
-    /// Text of each key column in the current record.
+    /// The current record's text in each key column.
     texts: Vec<String>,
     keys: &'k mut HashSet<String>,
 }
 
 impl<'k> KeyCollector<'k> {
-    /// Adds keys to `keys`, and stops with an error once these are more than `limit`.
+    /// Adds keys to `keys`, and stops with an error once their number exceeds `limit`.
     pub(super) fn new(
         key: &'k str,
         fallback_key: Option<&'k str>,
@@ -282,15 +285,15 @@ impl Block {
     }
 }
 
-/// Reads the rows of one file that are in a bucket, as the frame that [`super::decode`] makes, less
-/// the rows of other buckets.
+/// Reads a file's rows in one bucket. Returns the frame that [`super::decode`] produces, without
+/// the rows in other buckets.
 ///
 /// # Errors
 /// `Store` if the file is damaged.
 pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
     let mut frame = TextFrame::new(columns);
     let file = match File::open(path) {
-        // No row of the source file is in the bucket.
+        // The bucket contains no row from the source file.
         Err(error) if error.kind() == ErrorKind::NotFound => return frame.finish(numbers),
         file => file.at("open", path)?,
     };
@@ -319,7 +322,7 @@ pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Res
     frame.finish(numbers)
 }
 
-/// Adds the rows of a block to a frame; none if the block is damaged.
+/// Adds a block's rows to a frame. Returns none if the block is damaged.
 fn read_block(
     frame: &mut TextFrame,
     columns: usize,

@@ -1,5 +1,5 @@
-//! Plans which columns of a file are read and under which of our names. A file that lacks a wanted
-//! column is rejected; undeclared columns are reported, or rejected if the plan is closed.
+//! Plans which columns of a file are read, and under which pubdata names. A file without a wanted
+//! column is rejected. Undeclared columns are reported, or rejected if the plan is closed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,7 @@ use super::archive::is_text;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Source, expand, nearest};
 
-/// Columns to read, columns to ignore, and the rows to keep.
+/// Columns to read, columns to ignore, and rows to keep.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnPlan {
     selectors: Vec<ColumnSelector>,
@@ -16,12 +16,13 @@ pub struct ColumnPlan {
     is_closed: bool,
 }
 
-/// Facts about the columns of a file, apart from the plan.
+/// Facts about a file's columns, apart from the plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnReport {
-    /// Columns that are neither mapped nor ignored, in the form in which the plan compares names.
+    /// Columns that are neither mapped nor ignored, written as the plan compares names.
     pub new: Vec<String>,
-    /// Our names of the file's columns, each with true if any record has a value in it.
+    /// The pubdata names of the file's columns, each with true if any record has a value in the
+    /// column.
     pub has_value: Vec<(String, bool)>,
 }
 
@@ -37,8 +38,8 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 impl ColumnPlan {
-    /// Creates a plan that reads no columns yet. `ignore` holds patterns of unused columns: `#`
-    /// stands for one digit, `""` is a column without a name.
+    /// Creates a plan that does not read any columns yet. `ignore` contains patterns for unused
+    /// columns: `#` stands for one digit, and `""` is a column without a name.
     pub fn new(ignore: Vec<String>) -> Self {
         Self {
             ignore,
@@ -46,7 +47,7 @@ impl ColumnPlan {
         }
     }
 
-    /// Creates the plan that a source declares; `keys` are the values of its file's variables.
+    /// Creates the plan that a source declares. `keys` contains the values of the file's variables.
     ///
     /// # Errors
     /// `Config` if a pattern names a variable that the file does not have.
@@ -72,7 +73,8 @@ impl ColumnPlan {
         Ok(plan)
     }
 
-    /// Reads a column under our name from the first of the publisher's names that the file has.
+    /// Reads a column under a pubdata name. Uses the first of the publisher's names that exists in
+    /// the file.
     #[must_use]
     pub fn want(self, name: &str, source_names: &[&str]) -> Self {
         self.also(ColumnSelector {
@@ -82,7 +84,7 @@ impl ColumnPlan {
         })
     }
 
-    /// Like [`ColumnPlan::want`], for a column that some files lack.
+    /// Like [`ColumnPlan::want`], but for a column that is missing in some files.
     #[must_use]
     pub fn want_optional(self, name: &str, source_names: &[&str]) -> Self {
         self.also(ColumnSelector {
@@ -113,7 +115,7 @@ impl ColumnPlan {
         self
     }
 
-    /// Returns our name of a publisher's column; none if it is not read.
+    /// Returns the pubdata name for a publisher's column, or none if the column is not read.
     pub fn name_of(&self, column: &str) -> Option<&str> {
         self.selectors
             .iter()
@@ -129,7 +131,7 @@ impl ColumnPlan {
             || self.ignore.iter().any(|pattern| is_text(pattern, column))
     }
 
-    /// Reports whether a column nested in this one is mapped or ignored.
+    /// Reports whether a column nested in this column is mapped or ignored.
     pub(super) fn knows_nested(&self, column: &str) -> bool {
         let mut names = self
             .selectors
@@ -142,8 +144,8 @@ impl ColumnPlan {
         })
     }
 
-    /// Finds each wanted column among the attributes of records. A file without records has no
-    /// attributes and lacks none.
+    /// Finds each wanted column among the records' attributes. Accepts a file without records,
+    /// which has no attributes to search.
     pub(super) fn resolve_attributes(&self, names: &[String]) -> Result<Resolved> {
         if names.is_empty() {
             return Ok(Resolved {
@@ -164,10 +166,11 @@ impl ColumnPlan {
     /// Finds each wanted column in a header.
     ///
     /// # Errors
-    /// `Format`, with the names of columns that are missing, with the most similar new one; that
-    /// are mapped and occur twice; or that a closed plan neither maps nor ignores.
+    /// `Format`, naming the columns at fault: missing columns, each with the most similar new
+    /// column; mapped columns that occur twice; or, in a closed plan, columns that are neither
+    /// mapped nor ignored.
     pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
-        // A trailing delimiter makes a last column without a name (data.census.gov).
+        // A trailing delimiter produces a last column without a name (data.census.gov).
         let has_unnamed = self.ignore.iter().any(String::is_empty);
         let header = header
             .strip_suffix(&[""])
@@ -234,13 +237,13 @@ impl ColumnPlan {
     }
 }
 
-/// Maximum number of new columns to search for the missing one, and to list in a message: a header
-/// may have any number.
+/// Maximum number of new columns to compare with a missing column, and to list in a message. The
+/// number of columns in a header is not limited.
 const MAX_COMPARED: usize = 1_000;
 const MAX_SHOWN: usize = 40;
 
-/// Describes which columns differ from the declaration, and for a missing one which new one may
-/// replace it.
+/// Describes which columns differ from the declaration. For each missing column, names the new
+/// column that may replace it.
 fn refusal(missing: &[&ColumnSelector], new: &[String]) -> Error {
     let quoted = |names: &[String]| {
         names
@@ -288,11 +291,11 @@ fn refusal(missing: &[&ColumnSelector], new: &[String]) -> Error {
 /// A plan applied to a header.
 #[derive(Debug)]
 pub(super) struct Resolved {
-    /// Our names, in plan order.
+    /// The pubdata names, in plan order.
     pub(super) names: Vec<String>,
-    /// Index of each in the file; none for an optional column that is missing.
+    /// Index of each column in the file; none for a missing optional column.
     pub(super) positions: Vec<Option<usize>>,
-    /// Index into `names`, and the prefixes that keep a row.
+    /// Index into `names`, and the prefixes that a row must match to be kept.
     keep: Option<(usize, Vec<Vec<u8>>)>,
     /// Number of columns in the header.
     pub(super) width: usize,
@@ -301,7 +304,7 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    /// Reports whether a row is kept; `cell_at` returns the cell at an index in the file.
+    /// Reports whether to keep a row. `cell_at` returns the cell at an index in the file.
     pub(super) fn is_kept<'c>(&self, cell_at: impl FnOnce(usize) -> &'c [u8]) -> bool {
         let Some((column, prefixes)) = &self.keep else {
             return true;
@@ -312,7 +315,7 @@ impl Resolved {
         })
     }
 
-    /// Returns the index in the file of the column that decides whether a row is kept.
+    /// Returns the file index of the column that determines whether a row is kept.
     pub(super) fn keep_position(&self) -> Option<usize> {
         self.keep
             .as_ref()

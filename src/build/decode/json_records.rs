@@ -1,5 +1,5 @@
 //! Decodes a JSON array of objects. Records omit attributes without a value, so the header is the
-//! union of all attributes.
+//! union of the attributes of all records.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,15 +14,16 @@ use super::{Malformed, Task, open, unreadable};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Encoding, normalized_name};
 
-/// Maximum nesting of objects; publishers' records have three levels at most.
+/// Maximum nesting depth of objects. Publishers' records have at most three levels.
 const MAX_DEPTH: usize = 16;
 
-/// Maximum number of attribute names in one file. More names mean that values are used as names.
+/// Maximum number of attribute names in one file. A larger number means that values are used as
+/// names.
 const MAX_ATTRIBUTES: usize = 2_000;
 
 /// Layout of a JSON file of records.
 pub(super) struct Layout<'a> {
-    /// Names that lead from the document to its array of records, joined by `.`; none if the
+    /// Names on the path from the document to its array of records, joined by `.`; none if the
     /// document is the array.
     pub(super) records: Option<&'a str>,
     /// True if attribute names are compared in normalised form.
@@ -30,7 +31,7 @@ pub(super) struct Layout<'a> {
 }
 
 /// Decodes an array of objects. A nested attribute is named by its path, joined by `.`. An object
-/// or array whose path is mapped or ignored is one cell with its JSON text.
+/// or array whose path is mapped or ignored becomes one cell with its JSON text.
 pub(super) fn decode(
     task: &Task<'_>,
     layout: &Layout<'_>,
@@ -85,7 +86,7 @@ pub(super) fn decode(
     records.finish()
 }
 
-/// Returns the values of one record by the names used for mapping; none if it is not a record.
+/// Returns one record's values by the names used for mapping, or none if the text is not a record.
 pub(super) fn spans<'r>(
     record: &'r str,
     plan: &ColumnPlan,
@@ -100,12 +101,12 @@ pub(super) fn spans<'r>(
     })
 }
 
-/// Counts the records of a file without checking their content.
+/// Counts the records in a file without checking their content.
 pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     Ok(records(&read_text(task)?, layout)?.len() as u64)
 }
 
-/// Returns the names of the attributes that the records have.
+/// Returns the names of the attributes found in the records.
 pub(super) fn attributes(task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
     names(&records(&read_text(task)?, layout)?, task, layout)
 }
@@ -118,7 +119,7 @@ fn read_text(task: &Task<'_>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::format("is not UTF-8"))
 }
 
-/// Returns the records of a document, as slices of the text.
+/// Returns a document's records as slices of the text.
 fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let not_json = |error: serde_json::Error| Error::format(format!("is not JSON: {error}"));
@@ -132,7 +133,7 @@ fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> 
     serde_json::from_str(value.get()).map_err(|_| Error::format("is not an array of records"))
 }
 
-/// Returns the attributes of all records, in order of first appearance.
+/// Returns the attributes found in all records, in order of first appearance.
 fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut written: HashMap<String, String> = HashMap::new();
@@ -191,8 +192,8 @@ fn push_cells(
     Ok(())
 }
 
-/// Returns the text of a value: the content of a string, none for null, and any other value as it
-/// is written.
+/// Converts a value to text. Returns a string's content, none for null, and the source text of any
+/// other value.
 fn text_of(value: &RawValue) -> std::result::Result<Option<String>, &'static str> {
     match value.get() {
         "null" => Ok(None),
@@ -216,7 +217,7 @@ struct Cell<'r> {
 }
 
 impl<'r> Cells<'r> {
-    /// Splits a record into attributes; an error describes what is wrong with it.
+    /// Splits a record into attributes. An error describes the problem with the record.
     fn split(
         record: &'r str,
         plan: &ColumnPlan,
@@ -269,7 +270,7 @@ impl<'r> Cells<'r> {
     }
 }
 
-/// An object's attributes in order; a name may occur twice.
+/// An object's attributes in order. A name may occur twice.
 struct Object<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'t> Deserialize<'t> for Object<'t> {

@@ -1,4 +1,4 @@
-//! Decodes a JSON array of arrays, whose first is the header.
+//! Decodes a JSON array of arrays, in which the first array is the header.
 
 use std::io::Read;
 
@@ -10,8 +10,8 @@ use super::{Malformed, Task, open, unreadable};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Encoding;
 
-/// Decodes a JSON array of arrays of strings, whose first is the header (Census Data API, "Response
-/// format").
+/// Decodes a JSON array of arrays of strings, in which the first array is the header (Census Data
+/// API, "Response format").
 pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let mut bytes = Vec::new();
     open(task.path, task.member, task.max_bytes)?
@@ -53,7 +53,7 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     records.finish()
 }
 
-/// Returns the names in the first row.
+/// Returns the column names from the first row.
 pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
     let mut bytes = Vec::new();
     open(task.path, task.member, task.max_bytes)?
@@ -99,7 +99,7 @@ fn push(
     }
 }
 
-/// Returns the cells of a row: strings, nulls, or the text of numbers.
+/// Returns a row's cells: strings, nulls, and numbers as text.
 fn cells_of(row: &str) -> Option<Vec<Option<String>>> {
     let cells: Vec<Option<&RawValue>> = serde_json::from_str(row).ok()?;
     let text_of = |cell: &RawValue| match cell.get().as_bytes().first()? {

@@ -1,12 +1,12 @@
-//! Splits a stream into lines with the offset of each. Rejects lines longer than any publisher
-//! writes: such a file is not text in lines.
+//! Splits a stream into lines, each with its offset. Rejects any line that is longer than
+//! publishers' lines ever are, because such a file is not line-based text.
 
 use std::io::Read;
 
 use super::{ByteReader, RECORD_BYTES, Reading, Task, open_for, unreadable};
 use pubdata_core::error::{Error, Result};
 
-/// Maximum length of a line; a longer one means that the file is not text in lines.
+/// Maximum length of a line. A longer line means that the file is not line-based text.
 pub(super) const MAX_LINE: usize = 8 << 20;
 
 pub(super) fn trim_line_end(line: &[u8]) -> &[u8] {
@@ -14,8 +14,8 @@ pub(super) fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Splits a stream into lines with the offset of each, in one buffer that only grows to the longest
-/// line.
+/// Splits a stream into lines, each with its offset. Uses one buffer that grows only to the length
+/// of the longest line.
 pub(super) struct Lines<'a> {
     reader: ByteReader<'a>,
     buffer: Vec<u8>,
@@ -41,7 +41,7 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Returns the reader, reset to the first byte, to read records by offset.
+    /// Returns the reader, reset to the first byte, so that records can be read by offset.
     pub(super) fn into_reader(mut self, task: &Task<'_>) -> Result<ByteReader<'a>> {
         if self.reader.rewind()? {
             Ok(self.reader)

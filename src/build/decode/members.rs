@@ -1,5 +1,5 @@
-//! Reads whole members of ZIP archives of very many documents, from several threads in parallel.
-//! Checks size and CRC-32 on every read.
+//! Reads entire members of ZIP archives that hold large numbers of documents. Several threads may
+//! read in parallel. Checks each member's size and CRC-32 on every read.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -18,24 +18,25 @@ use zip::unstable::read::ZipIterable;
 use super::archive::{MAX_RATIO, reject_excessive_total};
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Size of a member's local header before its name.
+/// Size of a member's local header without the name and extra field.
 const HEADER_BYTES: u64 = 30;
 
-/// Maximum size of the name and the extra field of a member's local header: each has a 16-bit
+/// Maximum total size of the name and extra field in a member's local header. Each has a 16-bit
 /// length.
 const HEADER_TEXT_BYTES: u64 = 2 * 0xffff;
 
-/// Random access to the bytes of a local or remote file, possibly from several threads at once.
+/// Random access to the bytes of a local or remote file, possibly from several threads at the same
+/// time.
 pub trait ReadAt: Debug + Send + Sync {
     /// Returns the size of the file.
     fn size(&self) -> std::io::Result<u64>;
 
-    /// Reads bytes from an offset on, until the buffer is full or the file ends; returns their
-    /// number.
+    /// Reads bytes starting at an offset, until the buffer is full or the file ends. Returns the
+    /// number of bytes read.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// Announces the ranges that are read next, sorted by offset, so that a remote file fetches
-    /// them at once.
+    /// Announces the ranges to be read next, sorted by offset, so that a remote file can fetch them
+    /// at once.
     fn expect(&self, ranges: &[Range<u64>]) -> std::io::Result<()>;
 }
 
@@ -53,15 +54,15 @@ impl ReadAt for File {
     }
 }
 
-/// A ZIP archive of very many documents, each read whole. Several threads may read members at the
-/// same time. The directory is read once, and only the matching members are kept.
+/// A ZIP archive with large numbers of documents, each read in full. Several threads may read
+/// members at the same time. The directory is read once, and only the matching members are kept.
 #[derive(Debug)]
 pub struct Archive {
     file: Arc<dyn ReadAt>,
     members: Vec<Member>,
 }
 
-/// A member of an archive, as its directory describes it.
+/// An archive member, as described in the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
@@ -71,25 +72,26 @@ pub struct Member {
     pub size_bytes: u64,
     compressed_bytes: u64,
     header_start: u64,
-    /// Latest possible end of its bytes: the start of the next member, or the end of the file.
+    /// Upper bound for the end of the member's bytes: the start of the next member, or the end of
+    /// the file.
     end: u64,
     is_deflated: bool,
 }
 
 impl Member {
-    /// Returns the range of its header and compressed content in the archive; some bytes at the end
-    /// may belong to another member.
+    /// Returns the range of the member's header and compressed content in the archive. Some bytes
+    /// at the end of the range may belong to another member.
     pub fn range(&self) -> Range<u64> {
         self.header_start..self.end
     }
 }
 
 impl Archive {
-    /// Reads the directory of an archive. `pattern` is a name with at most one `*`; other members
-    /// are ignored.
+    /// Reads an archive's directory. `pattern` is a name with at most one `*`. Members that do not
+    /// match are ignored.
     ///
     /// # Shape
-    /// Members sorted by name.
+    /// Members are sorted by name.
     ///
     /// # Errors
     /// `Format` if the file is not a ZIP archive, a name occurs twice, or a member is encrypted,
@@ -102,10 +104,10 @@ impl Archive {
         )
     }
 
-    /// Reads the directory of a possibly remote archive, as [`Archive::open`] does.
+    /// Reads the directory of an archive that may be remote, as [`Archive::open`] does.
     ///
     /// # Errors
-    /// As [`Archive::open`]; `Store` if its bytes cannot be fetched.
+    /// As [`Archive::open`]; `Store` if the archive's bytes cannot be fetched.
     pub fn from_reader(
         file: Arc<dyn ReadAt>,
         pattern: &str,
@@ -195,7 +197,7 @@ impl Archive {
         &self.members
     }
 
-    /// Returns the member with that name.
+    /// Returns the member with this name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         let place = self
             .members
@@ -213,11 +215,11 @@ impl Archive {
             .unwrap_or(0)
     }
 
-    /// Announces the members that are read next: a remote archive fetches them at once instead of
-    /// one by one.
+    /// Announces the members to be read next. A remote archive fetches them at once instead of one
+    /// by one.
     ///
     /// # Errors
-    /// `Store` if they cannot be fetched.
+    /// `Store` if the members cannot be fetched.
     pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
         let mut ranges: Vec<Range<u64>> = members.map(Member::range).collect();
         ranges.sort_unstable_by_key(|range| range.start);
@@ -226,12 +228,12 @@ impl Archive {
         })
     }
 
-    /// Reads a member into a buffer and replaces its content. Never writes more than the size that
-    /// the directory declares.
+    /// Reads a member into a buffer, replacing the buffer's content. Never writes more bytes than
+    /// the size declared in the directory.
     ///
     /// # Errors
-    /// `Format`, with the member, if its bytes are truncated, cannot be decompressed, or have
-    /// another size or CRC-32 than declared.
+    /// `Format`, naming the member, if its bytes are truncated, cannot be decompressed, or do not
+    /// have the declared size and CRC-32.
     pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
         self.read_content(member, content)
             .map_err(|error| error.context(format!("member `{}`", member.name)))
@@ -246,8 +248,8 @@ impl Archive {
         self.read_exact(&mut compressed, self.data_start(member)?)
             .map_err(|error| unreadable("cannot be read", &error))?;
         if member.is_deflated {
-            // A larger buffer is allocated anew: growing would copy. Old content is overwritten:
-            // only new bytes are set to zero.
+            // A larger buffer is newly allocated, because growing the old one would copy its
+            // content. Old content is overwritten, so only additional bytes are set to zero.
             if content.capacity() < size {
                 *content = Vec::with_capacity(size);
             }
@@ -282,8 +284,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns the offset of the compressed content, after the local header, whose variable parts
-    /// differ from those of the directory.
+    /// Returns the offset of the compressed content, after the local header. The header's
+    /// variable-length fields may differ from those in the directory.
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.7.
     fn data_start(&self, member: &Member) -> Result<u64> {
@@ -315,9 +317,9 @@ impl Archive {
     }
 }
 
-/// Rejects members that extend beyond the file, because their sizes decide how much memory is
-/// allocated. Also rejects members that share bytes, with which a small archive can unpack without
-/// end. Leaves the members sorted by offset.
+/// Rejects members that extend beyond the file, because their sizes determine how much memory is
+/// allocated. Also rejects members that share bytes, which would let a small archive unpack to an
+/// unlimited size. Leaves the members sorted by offset.
 fn reject_impossible_offsets(members: &mut [Member], file_bytes: u64) -> Result<()> {
     let end = |member: &Member| {
         member
@@ -350,7 +352,7 @@ fn reject_impossible_offsets(members: &mut [Member], file_bytes: u64) -> Result<
     Ok(())
 }
 
-/// Converts a read error. A file that ends too early is not in its declared format; other errors
+/// Converts a read error. A file that ends too early is not in its declared format. Other errors
 /// come from this machine or the connection.
 fn unreadable(what: &str, error: &std::io::Error) -> Error {
     let detail = format!("{what}: {error}");
@@ -370,8 +372,8 @@ fn is_match(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Reads a file through a buffer that survives seeks: a directory is read in many small steps, each
-/// after a seek.
+/// Reads a file through a buffer that is kept across seeks. A directory is read in many small
+/// steps, each after a seek.
 struct Window<'a> {
     file: &'a dyn ReadAt,
     size: u64,

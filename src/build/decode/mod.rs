@@ -1,7 +1,7 @@
 //! Turns a file into a frame of text columns with a source pointer per record, or into one file of
 //! records per bucket. Each kept record becomes one row. This module knows formats, not agencies:
-//! the caller decides which columns exist and what they mean. It never infers a type: every cell is
-//! text.
+//! the caller decides which columns exist and what they mean. It never infers types, so every cell
+//! is text.
 
 mod archive;
 mod cells;
@@ -53,7 +53,7 @@ use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Format;
 use pubdata_core::provenance::SourcePointer;
 
-/// Buffer size that is enough for most headers and records.
+/// Buffer size that is large enough for most headers and records.
 const RECORD_BYTES: usize = 16 << 10;
 
 /// A file to decode.
@@ -63,13 +63,13 @@ pub struct Task<'a> {
     /// The archive member, resolved by [`member_name`]; none if the file is not an archive.
     pub member: Option<&'a str>,
     pub plan: &'a ColumnPlan,
-    /// Numbers of the snapshot and the member, for source pointers.
+    /// Numbers that identify the snapshot and the member in source pointers.
     pub input: u64,
     pub member_number: u64,
     /// Maximum size after decompression.
     pub max_bytes: u64,
-    /// Reads only these records, given by offset and length, as in a replay of a record from its
-    /// own bytes.
+    /// Reads only these records, given by offset and length. Used to replay a record from its own
+    /// bytes.
     pub only: Option<&'a [(u64, u64)]>,
 }
 
@@ -98,15 +98,16 @@ pub struct Malformed {
 /// Decodes a file.
 ///
 /// # Shape
-/// One row per record that the plan keeps; the plan's columns in order, then the pointers.
+/// One row for each record that the plan keeps, with the plan's columns in order, followed by the
+/// pointers.
 ///
 /// # Errors
 /// `Format` if the file is not as declared: a column is missing, a closed plan finds a new column,
 /// or an archive is damaged. `Store` if it cannot be read.
 ///
 /// # Issues
-/// A record with another number of cells than the header, or with bytes that are not in the
-/// declared encoding.
+/// A record whose number of cells differs from the header's, or whose bytes are not in the declared
+/// encoding.
 pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     let mut whole = None;
     let (malformed, columns) = decode_chunks(task, usize::MAX, &mut |frame| {
@@ -120,11 +121,12 @@ pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     })
 }
 
-/// Decodes a file in frames of `rows` rows. Each frame is passed to `take` before the next is made;
-/// at least one is, which may be empty. Returns the malformed records and facts about the columns.
+/// Decodes a file in frames of `rows` rows. Passes each frame to `take` before building the next.
+/// At least one frame is passed, which may be empty. Returns the malformed records and facts about
+/// the columns.
 ///
 /// # Errors
-/// As [`decode`], possibly after frames were taken; and errors of `take`.
+/// As [`decode`], possibly after some frames were passed to `take`, and any error from `take`.
 pub fn decode_chunks(
     task: &Task<'_>,
     rows: usize,
@@ -136,11 +138,12 @@ pub fn decode_chunks(
     )
 }
 
-/// Decodes a file into one file on disk per bucket. Returns the filled buckets, the malformed
-/// records and facts about the columns.
+/// Decodes a file into one file on disk per bucket. Returns the buckets that contain rows, the
+/// malformed records and facts about the columns.
 ///
 /// # Errors
-/// As [`decode`]; `Store` if rows cannot be written; `Config` if the plan lacks the key column.
+/// As [`decode`]; `Store` if rows cannot be written; `Config` if the key column is missing from the
+/// plan.
 pub fn partition(
     task: &Task<'_>,
     partitioner: HashPartitioner<'_>,
@@ -150,11 +153,11 @@ pub fn partition(
     Ok((partition.partitioned(), malformed, columns))
 }
 
-/// Adds the keys of a file's records to `keys`: the text of the column `key`, or of `fallback_key`
-/// if that is empty.
+/// Adds the keys of a file's records to `keys`. A record's key is its text in the column `key`, or
+/// in `fallback_key` if `key` is empty.
 ///
 /// # Errors
-/// As [`decode`]; `Format`, once there are more than `limit` keys.
+/// As [`decode`]; `Format` as soon as the number of keys exceeds `limit`.
 pub fn collect_keys(
     task: &Task<'_>,
     key: &str,
@@ -214,10 +217,10 @@ fn decode_into(
     ))
 }
 
-/// Counts the records of an uncompressed file without checking their content.
+/// Counts the records in an uncompressed file without checking their content.
 ///
 /// # Errors
-/// `Format` if the file is not in that format; `Config` if the format has no records to count;
+/// `Format` if the file is not in the given format; `Config` if the format has no records to count;
 /// `Store` if the file cannot be read.
 pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64> {
     let plan = ColumnPlan::default();
@@ -259,7 +262,7 @@ impl Task<'_> {
         }
     }
 
-    /// Returns the names of the file and the member.
+    /// Returns the names of the file and the member, for messages.
     fn place(&self) -> String {
         self.member.map_or_else(
             || file_name(self.path),
@@ -284,7 +287,7 @@ pub fn read_range(
     reader.take_exactly(length)
 }
 
-/// Returns the publisher's name of a file; stored files have a digest before it.
+/// Returns the publisher's name for a file. Stored files have a digest as a prefix.
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let of_publisher = name.split_once('-').filter(|(digest, _)| {
@@ -293,8 +296,8 @@ fn file_name(path: &Path) -> String {
     of_publisher.map_or(&*name, |(_, rest)| rest).to_owned()
 }
 
-/// A file or an archive member that is read sequentially, with a known position. Plain files seek
-/// to skip.
+/// A file or an archive member that is read sequentially and knows its position. Plain files seek
+/// in order to skip bytes.
 struct ByteReader<'a> {
     source: Source<'a>,
     position: u64,
@@ -306,12 +309,12 @@ enum Source<'a> {
     Member(Box<dyn Read + 'a>),
 }
 
-/// Purpose of opening a file, which decides how much is read at a time.
+/// Reason for opening a file, which determines how much to read at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// The whole file.
+    /// The entire file.
     Whole,
-    /// The header and a few records that are far apart.
+    /// The header and a few records that are far apart in the file.
     Records,
 }
 
@@ -331,7 +334,7 @@ fn open_for<'a>(
     } else {
         (RECORD_BYTES, RECORD_BYTES)
     };
-    // A caller that reads a record stops after it: decompressing more would be wasted.
+    // A caller that wants a single record stops after it, so decompressing more would be wasteful.
     let ahead = if is_whole {
         ReadAhead {
             piece: 1 << 18,
@@ -398,7 +401,7 @@ impl ByteReader<'_> {
         Ok(bytes)
     }
 
-    /// Returns to the first byte of a plain file; returns false for a member, which must be
+    /// Returns to the first byte of a plain file. Returns false for a member, which must be
     /// reopened.
     fn rewind(&mut self) -> Result<bool> {
         match &mut self.source {
@@ -443,7 +446,7 @@ fn unreadable(error: std::io::Error) -> Error {
     }
 }
 
-/// Reads a whole document.
+/// Reads an entire document.
 ///
 /// # Errors
 /// `Format` or `Store` if the file cannot be read or is larger than `max_bytes`.
@@ -459,7 +462,7 @@ pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
 /// Byte ranges by snapshot and member.
 pub type Ranges = BTreeMap<(Digest, Option<String>), Vec<(u64, u64)>>;
 
-/// Groups source pointers of one build by snapshot and member, for [`Task::only`].
+/// Groups the source pointers from one build by snapshot and member, for [`Task::only`].
 pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a SourcePointer>) -> Ranges {
     let mut ranges = Ranges::new();
     for pointer in pointers {

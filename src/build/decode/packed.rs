@@ -1,4 +1,4 @@
-//! Unpacks the beginning of a member of a partially fetched ZIP archive and packs it as a small
+//! Unpacks the beginning of a member from a partially fetched ZIP archive and packs it as a small
 //! archive, for a probe.
 
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
@@ -12,20 +12,21 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use super::archive::{self, is_match};
 use pubdata_core::error::{Error, Result};
 
-/// Bytes at an archive's end that hold its end records, including those of ZIP64.
+/// Number of bytes at the end of an archive that cover its end records, including the ZIP64
+/// records.
 pub const TAIL_BYTES: u64 = archive::TAIL_BYTES;
 
-/// Parts of a ZIP archive that was fetched partially.
+/// Parts of a partially fetched ZIP archive.
 pub struct ArchiveParts {
     total: u64,
     parts: Vec<(u64, Vec<u8>)>,
 }
 
-/// A member of an archive, as its directory describes it.
+/// An archive member, as described in the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedMember {
     pub name: String,
-    /// Offset of its local header.
+    /// Offset of the member's local header.
     pub start: u64,
     modified: Option<DateTime>,
 }
@@ -40,8 +41,8 @@ impl ArchiveParts {
         self.parts.push((start, bytes));
     }
 
-    /// Returns the offset and length of the directory from the archive's end record; none if the
-    /// end is missing.
+    /// Returns the directory's offset and length from the archive's end record, or none if the end
+    /// of the archive is missing.
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 to 4.3.16.
     pub fn directory(&self) -> Option<(u64, u64)> {
@@ -66,8 +67,8 @@ impl ArchiveParts {
         Some((number(end, 48, 8)?, number(end, 40, 8)?))
     }
 
-    /// Returns the first matching member by offset. The pattern is a name with at most one `*`, in
-    /// which `#` stands for one digit.
+    /// Returns the matching member with the lowest offset. The pattern is a name with at most one
+    /// `*`, in which `#` stands for one digit.
     ///
     /// # Errors
     /// `Format` if the directory cannot be read, or no member matches.
@@ -112,7 +113,7 @@ impl ArchiveParts {
     }
 }
 
-/// Returns the first member of an archive, from the archive's first bytes.
+/// Returns an archive's first member, parsed from the archive's first bytes.
 pub fn leading_member(bytes: &[u8]) -> Option<PackedMember> {
     let length = usize::from(u16::from_le_bytes([*bytes.get(26)?, *bytes.get(27)?]));
     let name = bytes
@@ -125,14 +126,14 @@ pub fn leading_member(bytes: &[u8]) -> Option<PackedMember> {
     })
 }
 
-/// Reports whether a member's name matches a pattern: a name with at most one `*`, in which `#`
-/// stands for one digit.
+/// Reports whether a member's name matches a pattern. The pattern is a name with at most one `*`,
+/// in which `#` stands for one digit.
 pub fn is_member_of(pattern: &str, name: &str) -> bool {
     is_match(&pattern.to_lowercase(), &name.to_lowercase())
 }
 
-/// Unpacks at most `most` bytes of a member from bytes that begin with its header. Returns true if
-/// that is the whole member.
+/// Unpacks at most `most` bytes of a member from bytes that begin with the member's header. Also
+/// returns true if the result is the entire member.
 ///
 /// # Errors
 /// `Format` if the header is missing, or the member has an unknown compression method.
@@ -157,7 +158,7 @@ pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
             let mut content = Vec::with_capacity(most);
             let status =
                 Decompress::new(false).decompress_vec(data, &mut content, FlushDecompress::Sync);
-            // The bytes may end in the middle of a block, which is expected.
+            // The input may end in the middle of a block, which is expected.
             Ok((content, matches!(status, Ok(Status::StreamEnd))))
         }
         method => Err(Error::format(format!(
@@ -194,8 +195,8 @@ pub fn pack(member: &PackedMember, content: &[u8]) -> Result<Vec<u8>> {
         .into_inner())
 }
 
-/// Reads the parts that are present, and zeros elsewhere. A search for the archive's end skips
-/// zeros, and zeros are not a valid directory.
+/// Reads the parts that are present, and zeros everywhere else. A search for the archive's end
+/// skips zeros, and zeros are not a valid directory.
 struct PartsReader<'a> {
     parts: &'a ArchiveParts,
     position: u64,

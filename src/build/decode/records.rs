@@ -1,5 +1,5 @@
-//! Converts the cells of records of all formats to text. Trims blanks and zero bytes; an empty cell
-//! is null.
+//! Converts record cells to text, for all formats. Trims blanks and zero bytes; an empty cell
+//! becomes null.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Encoding;
 
-/// Maximum number of malformed records. More mean that the file is not the declared one; the limit
-/// also bounds the memory for their texts.
+/// Maximum number of malformed records. A larger number means that the file is not the declared
+/// one. The limit also bounds the memory for the records' text.
 const MAX_MALFORMED: usize = 10_000;
 
 /// Fixed-width files are padded with zero bytes as well as with blanks.
@@ -19,7 +19,7 @@ fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\0'
 }
 
-/// Trims ASCII blanks in steps of 16, because fixed-width cells are mostly blanks.
+/// Trims ASCII blanks in 16-byte steps, because fixed-width cells consist mostly of blanks.
 fn without_blanks(mut cell: &[u8]) -> &[u8] {
     while let Some(rest) = cell.strip_suffix(&[b' '; 16]) {
         cell = rest;
@@ -31,14 +31,14 @@ fn without_blanks(mut cell: &[u8]) -> &[u8] {
 pub(super) trait RecordConsumer {
     /// Receives the column names, before the first record.
     fn begin(&mut self, names: &[String]) -> Result<()>;
-    /// Receives the next cell of a record. Each record has one cell per column, in order; an empty
-    /// one is null.
+    /// Receives a record's next cell. Each record has one cell per column, in order; an empty cell
+    /// is null.
     fn cell(&mut self, column: usize, text: &str);
-    /// Receives the end of a record, with its offset and length in the file.
+    /// Receives the end of a record, with the record's offset and length in the file.
     fn end(&mut self, offset: u64, length: u64) -> Result<()>;
     /// Receives the end of the file.
     fn finish(&mut self) -> Result<()>;
-    /// Returns the filter that records have to pass, if any.
+    /// Returns the filter that records must pass, if any.
     fn filter(&self) -> Option<KeyFilter<'_>> {
         None
     }
@@ -46,10 +46,10 @@ pub(super) trait RecordConsumer {
     fn skip(&mut self) {}
 }
 
-/// Drops records by their keys before their other cells are read.
+/// Drops records based on their keys, before their other cells are read.
 #[derive(Clone, Copy)]
 pub(super) struct KeyFilter<'a> {
-    /// Columns whose texts are keys: the first that is not empty is the record's key.
+    /// Key columns. The first non-empty text is the record's key.
     pub(super) columns: &'a [usize],
     pub(super) keys: &'a HashSet<String>,
 }
@@ -57,15 +57,16 @@ pub(super) struct KeyFilter<'a> {
 /// Destination of a file's records, and facts about its columns.
 pub(super) struct Sink<'s> {
     pub(super) records: &'s mut dyn RecordConsumer,
-    /// Filled when the file has been read.
+    /// Filled once the file has been read.
     pub(super) columns: ColumnReport,
 }
 
-/// Passes kept records on, cell by cell, and collects malformed ones.
+/// Passes kept records on cell by cell, and collects malformed records.
 pub(super) struct Records<'f, 's> {
     sink: &'f mut Sink<'s>,
     names: Vec<String>,
-    /// For each column, whether any record has a value; none if the file lacks the column.
+    /// For each column, whether any record has a value in it; none if the file does not have the
+    /// column.
     has_value: Vec<Option<bool>>,
     malformed: Vec<Malformed>,
     encoding: Encoding,
@@ -93,8 +94,8 @@ impl<'f, 's> Records<'f, 's> {
         })
     }
 
-    /// Adds a record whose cells are in the encoding; `cell` returns the bytes at an index in the
-    /// file. Trims blanks and zero bytes; an empty cell is null.
+    /// Adds a record whose cells are valid in the encoding. `cell` returns the bytes at an index in
+    /// the file. Trims blanks and zero bytes; an empty cell becomes null.
     pub(super) fn push<'c>(
         &mut self,
         resolved: &Resolved,

@@ -1,4 +1,4 @@
-//! Builds frames of text columns and source pointers from the records of a file.
+//! Builds frames of text columns and source pointers from a file's records.
 
 use polars::prelude::*;
 
@@ -6,12 +6,12 @@ use super::records::RecordConsumer;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Collects the records of a file into frames of `rows` rows: at least one frame, which may be
+/// Collects a file's records into frames of `rows` rows. Produces at least one frame, which may be
 /// empty.
 pub(super) struct TextFrames<'t> {
     rows: usize,
     take: &'t mut dyn FnMut(DataFrame) -> Result<()>,
-    /// Numbers of the snapshot and the member, for source pointers.
+    /// Numbers that identify the snapshot and the member in source pointers.
     numbers: [u64; 2],
     frame: TextFrame,
     names: Vec<String>,
@@ -59,7 +59,7 @@ impl RecordConsumer for TextFrames<'_> {
     }
 }
 
-/// Text columns, and offset and length of records in one snapshot and member.
+/// Text columns, with the offset and length of each record in one snapshot and member.
 pub(super) struct TextFrame {
     columns: Vec<StringChunkedBuilder>,
     places: Vec<(u64, u64)>,
@@ -76,12 +76,12 @@ impl TextFrame {
         }
     }
 
-    /// Adds a cell to a column; an empty one is null.
+    /// Adds a cell to a column; an empty cell becomes null.
     pub(super) fn cell(&mut self, column: usize, text: &str) {
         self.columns[column].append_option((!text.is_empty()).then_some(text));
     }
 
-    /// Ends a record, after all its cells were added.
+    /// Ends a record, after all its cells have been added.
     pub(super) fn end(&mut self, offset: u64, length: u64) {
         self.places.push((offset, length));
     }

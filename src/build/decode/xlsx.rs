@@ -1,5 +1,5 @@
-//! Decodes a sheet of an Excel workbook, whose first row is the header. Dates are numbers in the
-//! file and stay numbers.
+//! Decodes a sheet from an Excel workbook. The first row is the header. Dates are stored as numbers
+//! and remain numbers.
 
 use std::io::Read;
 
@@ -10,15 +10,15 @@ use super::{Malformed, Task, archive, open, unreadable};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::Encoding;
 
-/// Member with the texts that cells refer to by number; every program writes it there.
+/// Member with the strings that cells reference by number. All spreadsheet programs use this name.
 const SHARED_STRINGS: &str = "xl/sharedStrings.xml";
 
-/// Maximum number of columns of a sheet: ECMA-376, part 1, 18.3.1.73.
+/// Maximum number of columns in a sheet: ECMA-376, part 1, 18.3.1.73.
 const MAX_COLUMNS: usize = 16_384;
 
-/// Decodes a sheet of a workbook (ECMA-376, part 1, 18.3 and 18.4). The first row is the header;
-/// the bytes of a record are its `row` element. Numbers keep the text that the file holds; dates
-/// are numbers and stay numbers.
+/// Decodes a sheet from a workbook (ECMA-376, part 1, 18.3 and 18.4). The first row is the header;
+/// a record's bytes are its `row` element. Numbers keep their text from the file. Dates are stored
+/// as numbers and remain numbers.
 pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let (shared, content) = sheet(task)?;
     let document = XmlDocument::new(&content)?;
@@ -40,7 +40,7 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     records.finish()
 }
 
-/// Returns the names in the first row.
+/// Returns the column names from the first row.
 pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
     let (shared, content) = sheet(task)?;
     let document = XmlDocument::new(&content)?;
@@ -127,7 +127,7 @@ fn malformed(
     records.malformed(detail, record, row.offset)
 }
 
-/// A row, with its cells by column or a description of what is wrong with them.
+/// A row, with its cells by column or a description of the problem with them.
 struct Row {
     cells: std::result::Result<Vec<Option<String>>, String>,
     offset: u64,
@@ -137,8 +137,8 @@ struct Row {
 struct Rows<'d> {
     reader: XmlReader<'d>,
     shared: Vec<String>,
-    /// Number of bytes that further cells may have: a short sheet can refer to a long text very
-    /// often.
+    /// Number of bytes left for further cells. Without a limit, a short sheet could reference a
+    /// long string any number of times.
     left: u64,
 }
 
@@ -204,7 +204,7 @@ impl Rows<'_> {
                 _ => {}
             }
         }
-        // Cells with a format but no content may follow the last column.
+        // Cells with formatting but no content may follow the last column.
         if let Ok(cells) = &mut cells {
             cells.truncate(
                 cells
@@ -220,7 +220,7 @@ impl Rows<'_> {
         })
     }
 
-    /// Returns the text of a cell; a wrong cell spoils its row, not the file.
+    /// Returns a cell's text. An invalid cell makes its row malformed but does not fail the file.
     fn cell(&mut self, cell: &XmlElement) -> Result<std::result::Result<Option<String>, String>> {
         let kind = cell.attribute("", "t").unwrap_or("n");
         let mut text: Option<String> = None;
@@ -282,7 +282,7 @@ impl Rows<'_> {
     }
 }
 
-/// Puts a cell in its column: the next one, or the one that its name gives.
+/// Puts a cell in its column: the next column, or the column in the cell's reference.
 fn add(
     mut cells: Vec<Option<String>>,
     name: Option<&str>,
@@ -307,7 +307,7 @@ fn add(
     Ok(cells)
 }
 
-/// Returns the column index of a cell's name, from 0: `C7` is 2.
+/// Returns the column index from a cell reference, counted from 0. `C7` returns 2.
 fn column(name: &str) -> Option<usize> {
     let letters = name.bytes().take_while(u8::is_ascii_uppercase).count();
     let is_number =
@@ -323,7 +323,7 @@ fn column(name: &str) -> Option<usize> {
         .map(|column| column - 1)
 }
 
-/// Reads the shared strings. Joins runs of formatting and skips phonetic readings (`rPh`).
+/// Reads the shared strings. Joins formatted runs and skips phonetic readings (`rPh`).
 fn shared_strings(content: &[u8]) -> Result<Vec<String>> {
     let document = XmlDocument::new(content)?;
     let mut reader = document.reader();

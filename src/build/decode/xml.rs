@@ -1,5 +1,5 @@
-//! Reads XML sequentially, with the byte offset of each element. Rejects a document type
-//! declaration, so that no entity is ever expanded.
+//! Reads XML sequentially, with each element's byte offset. Rejects document type declarations, so
+//! that no entity is ever expanded.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use quick_xml::reader::NsReader;
 use super::encoding::windows_1252_character;
 use pubdata_core::error::{Error, Result};
 
-/// Maximum nesting of elements; documents of agencies have fewer than ten levels.
+/// Maximum nesting depth of elements. Agencies' documents have fewer than ten levels.
 const MAX_DEPTH: usize = 256;
 
-/// Maximum number of attributes of one element.
+/// Maximum number of attributes on one element.
 const MAX_ATTRIBUTES: usize = 256;
 
-/// Maximum number of namespaces of a document, each of which is compared with every other;
-/// documents of agencies have fewer than a hundred.
+/// Maximum number of namespaces in a document, because each namespace is compared with every other.
+/// Agencies' documents have fewer than a hundred.
 const MAX_NAMESPACES: usize = 1_000;
 
 /// An XML document as text, with a mapping back to its bytes.
 ///
-/// A document type declaration is rejected, so that no entity is defined, expanded or fetched. All
-/// content comes from the document's own bytes, and reading takes memory and time in proportion to
-/// them.
+/// Document type declarations are rejected, so no entity is defined, expanded or fetched. All
+/// content comes from the document's own bytes. Reading takes memory and time in proportion to the
+/// document's size.
 #[derive(Debug)]
 pub struct XmlDocument<'c> {
     text: Cow<'c, str>,
-    /// Length of a byte order mark before the text.
+    /// Length of a byte order mark at the start of the document.
     start: u64,
-    /// Offsets in the text after characters that take one byte in the document and several in the
-    /// text. Each has the number of bytes by which the text is ahead there.
+    /// Text offsets after characters that take one byte in the document and several in the text.
+    /// Each offset is paired with the number of bytes by which the text is ahead there.
     ahead: Vec<(usize, usize)>,
 }
 
@@ -42,7 +42,7 @@ pub struct XmlDocument<'c> {
 pub enum XmlPiece {
     /// An element begins.
     Start(XmlElement),
-    /// The element at that depth ends.
+    /// The element at this depth ends.
     End(usize),
 }
 
@@ -54,7 +54,7 @@ pub struct XmlElement {
     attributes: Vec<XmlAttribute>,
     /// Number of enclosing elements: 0 for the document's root.
     pub depth: usize,
-    /// Offset of its first byte in the document.
+    /// Offset of the element's first byte in the document.
     pub offset: u64,
 }
 
@@ -65,28 +65,28 @@ struct XmlAttribute {
     value: String,
 }
 
-/// The text inside an element and its descendants, and the length in bytes from start tag to end
-/// tag.
+/// The text inside an element and its descendants, and the element's length in bytes from start tag
+/// to end tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XmlContent {
     pub text: String,
     pub length: u64,
 }
 
-/// Reads a document from front to back.
+/// Reads a document from start to end.
 pub struct XmlReader<'d> {
     document: &'d XmlDocument<'d>,
     reader: NsReader<&'d [u8]>,
-    /// Namespaces so far; a document has few, and many names share one.
+    /// Namespaces seen so far. A document has few, and many names share the same one.
     namespaces: Vec<Arc<str>>,
     /// Offsets of the open elements.
     open: Vec<u64>,
     has_root: bool,
-    /// True if the last element has no end tag and ends next.
+    /// True if the last element has no end tag; the next event then ends it.
     is_empty: bool,
 }
 
-/// A step of the reader below the level of pieces.
+/// A reader event at a lower level than [`XmlPiece`].
 enum Step<'d> {
     Start(BytesStart<'d>),
     End,
@@ -95,18 +95,17 @@ enum Step<'d> {
 }
 
 impl<'c> XmlDocument<'c> {
-    /// Decodes a document in the encoding that it declares: UTF-8, US-ASCII, windows-1252 or
-    /// ISO-8859-1.
+    /// Decodes a document in its declared encoding: UTF-8, US-ASCII, windows-1252 or ISO-8859-1.
     ///
     /// # Errors
-    /// `Format`, with the byte, if the bytes are not in that encoding or include control
-    /// characters. The same, with the encoding, if it is another one.
+    /// `Format`, with the byte, if the bytes are not in the declared encoding or include control
+    /// characters. The same, with the encoding's name, if the document declares another encoding.
     pub fn new(content: &'c [u8]) -> Result<Self> {
         if let Some(offset) = content
             .iter()
             .position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
         {
-            // UTF-16 also ends here, because of its zero bytes.
+            // UTF-16 also fails here, because of its zero bytes.
             return Err(Error::format(format!(
                 "byte {offset}: a control character, which no XML document in a single-byte encoding or UTF-8 holds"
             )));
@@ -158,8 +157,8 @@ impl<'c> XmlDocument<'c> {
         }
     }
 
-    /// ISO-8859-1 is read as windows-1252, which only differs where the former has control
-    /// characters: WHATWG, "Encoding", 4.2.
+    /// ISO-8859-1 is read as windows-1252. The two differ only in the range where ISO-8859-1 has
+    /// control characters: WHATWG, "Encoding", 4.2.
     fn windows_1252(content: &'c [u8], start: u64) -> Self {
         if let Some(text) = std::str::from_utf8(content)
             .ok()
@@ -198,7 +197,7 @@ impl<'c> XmlDocument<'c> {
         }
     }
 
-    /// Returns the offset in the document of an offset in the text.
+    /// Converts an offset in the text to an offset in the document.
     fn byte_at(&self, offset: usize) -> u64 {
         let before = self.ahead.partition_point(|(behind, _)| *behind <= offset);
         let ahead = before.checked_sub(1).map_or(0, |last| self.ahead[last].1);
@@ -206,7 +205,7 @@ impl<'c> XmlDocument<'c> {
     }
 }
 
-/// Returns the encoding that an XML declaration names.
+/// Returns the encoding named in an XML declaration.
 fn declared_encoding(content: &[u8]) -> Option<String> {
     let declaration = content.strip_prefix(b"<?xml")?;
     let end = memchr::memmem::find(declaration, b"?>")?;
@@ -225,8 +224,8 @@ fn declared_encoding(content: &[u8]) -> Option<String> {
 }
 
 impl<'d> XmlReader<'d> {
-    /// Advances to the next start or end of an element; none at the end of the document. Skips text
-    /// in between.
+    /// Advances to the next start or end of an element. Returns none at the end of the document.
+    /// Skips any text in between.
     ///
     /// # Errors
     /// `Format`, with the byte, if the document is not well-formed, has a document type
@@ -249,7 +248,7 @@ impl<'d> XmlReader<'d> {
     /// Reads the current element to its end.
     ///
     /// # Errors
-    /// `Format`, as [`XmlReader::advance`].
+    /// `Format`, for the same reasons as [`XmlReader::advance`].
     pub fn content(&mut self) -> Result<XmlContent> {
         let depth = self.open.len();
         let Some(offset) = self.open.last().copied() else {
@@ -260,7 +259,7 @@ impl<'d> XmlReader<'d> {
             match self.step()? {
                 Step::Start(_) | Step::End => {}
                 Step::Text(piece) => text.push_str(&piece),
-                // `step` does not let a document end while an element is open.
+                // `step` reports an error if the document ends while an element is open.
                 Step::EndOfDocument => break,
             }
         }
@@ -270,7 +269,7 @@ impl<'d> XmlReader<'d> {
         })
     }
 
-    /// Returns the offset in the document after the last event.
+    /// Returns the document offset after the last event.
     pub fn position(&self) -> u64 {
         self.document.byte_at(self.text_offset())
     }
@@ -430,7 +429,7 @@ impl<'d> XmlReader<'d> {
     }
 }
 
-/// Returns a shared string per namespace.
+/// Returns a shared string for each namespace.
 fn intern(
     known: &mut Vec<Arc<str>>,
     resolved: &ResolveResult<'_>,
@@ -453,7 +452,7 @@ fn intern(
 }
 
 impl XmlElement {
-    /// Reports whether the element has that name in that namespace; `""` means no namespace.
+    /// Reports whether the element has this name in this namespace; `""` means no namespace.
     pub fn is(&self, namespace: &str, name: &str) -> bool {
         self.name == name && *self.namespace == *namespace
     }
@@ -468,7 +467,7 @@ impl XmlElement {
         found.map(|attribute| attribute.value.as_str())
     }
 
-    /// Returns the value of the first attribute with that name in any namespace.
+    /// Returns the value of the first attribute with this name in any namespace.
     pub fn attribute_named(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()

@@ -2,8 +2,8 @@
 
 use pubdata_core::contract::Day;
 
-/// Parses a date by a pattern such as `MM/DD/YYYY`. `Y`, `M` and `D` match one digit of year, month
-/// and day; any other character matches itself.
+/// Parses a date with a pattern such as `MM/DD/YYYY`. `Y`, `M` and `D` match one digit of the year,
+/// month or day. Any other character matches itself.
 pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     if text.len() != pattern.len() {
         return None;
@@ -22,9 +22,9 @@ pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     Day::from_iso(&iso)
 }
 
-/// Converts a count of units since 1970-01-01 UTC into a day; `units_per_day` is the number of
-/// units in a day. Returns none for years that publishers cannot mean. Publishers write midnight in
-/// UTC or in local time: in America both are the same day.
+/// Converts a number of units since 1970-01-01 UTC to a day. `units_per_day` is the number of units
+/// in a day. Returns none for years outside the range that publishers can mean. Publishers write
+/// midnight either in UTC or in local time. In America, both fall on the same day.
 pub fn day_from_epoch(text: &str, units_per_day: i64) -> Option<Day> {
     let units: i64 = text.parse().ok()?;
     i32::try_from(units.div_euclid(units_per_day))
@@ -32,7 +32,8 @@ pub fn day_from_epoch(text: &str, units_per_day: i64) -> Option<Day> {
         .filter(|day| (-80_000..80_000).contains(day))
         .map(Day::from_number)
 }
-/// Cuts the time from a date: portals write `2025-01-21T00:00:00.000` or `01/21/2025 12:00:00 AM`.
+/// Removes the time from a date. Portals write `2025-01-21T00:00:00.000` or `01/21/2025 12:00:00
+/// AM`.
 pub fn without_time(text: &str) -> &str {
     text.trim().split(['T', ' ']).next().unwrap_or_default()
 }

@@ -1,24 +1,24 @@
-//! Builds a text column with few distinct values: stores each value once and an index per row.
+//! Builds a text column with few distinct values. Stores each value once, and an index per row.
 
 use polars::prelude::*;
 
 use pubdata_core::error::Result;
 
-/// Number of newest values that a lookup searches. The limit keeps a row cheap when every row
-/// brings a new text.
+/// Number of newest values that a lookup searches. The limit keeps rows cheap even if every row
+/// adds a new text.
 const NEWEST: usize = 256;
 /// Index of a row without a value.
 const NONE: IdxSize = IdxSize::MAX;
 
-/// Builder of a text column whose equal cells share their bytes.
+/// Builder for a text column whose equal cells share their bytes.
 #[derive(Default)]
 pub struct DictionaryColumnBuilder {
     values: Vec<String>,
-    /// For each value, the index of the value that followed it last.
+    /// For each value, the index of the value that most recently followed it.
     followers: Vec<usize>,
-    /// Index of the value that was looked up last.
+    /// Index of the most recently looked-up value.
     last: usize,
-    /// Index of each row's value; [`NONE`] for a row without one.
+    /// Index of each row's value, or [`NONE`] for a row without a value.
     rows: Vec<IdxSize>,
     nulls: usize,
 }
@@ -32,7 +32,7 @@ impl DictionaryColumnBuilder {
         }
     }
 
-    /// Adds a value for rows to refer to and returns its index.
+    /// Adds a value that rows can refer to and returns the value's index.
     pub fn add_value(&mut self, value: impl Into<String>) -> usize {
         self.values.push(value.into());
         self.followers.push(0);
@@ -42,7 +42,8 @@ impl DictionaryColumnBuilder {
     /// Adds a row with the value at an index.
     ///
     /// # Panics
-    /// If there are more values than polars can count rows, which is a programming error.
+    /// If the number of values exceeds the number of rows that polars supports, which is a
+    /// programming error.
     pub fn push_index(&mut self, place: usize) {
         self.push_indices(place, 1);
     }
@@ -59,21 +60,22 @@ impl DictionaryColumnBuilder {
         self.rows.extend(std::iter::repeat_n(place, rows));
     }
 
-    /// Adds a row. Looks first for the value that followed the last one before, as in rows that
-    /// repeat a sequence, then among the newest values. A value not found there is stored again,
-    /// which costs its bytes and changes nothing. Meant for columns of about a dozen values.
+    /// Adds a row. The lookup first tries the value that followed the last value earlier, which
+    /// suits rows that repeat a sequence. Then it searches the newest values. A value not found
+    /// there is stored again, which costs only its bytes. Intended for columns with about a dozen
+    /// values.
     pub fn push(&mut self, value: &str) {
         self.push_times(value, 1);
     }
 
-    /// Adds `rows` rows with a value; looks it up as [`DictionaryColumnBuilder::push`] does.
+    /// Adds `rows` rows with a value. Looks the value up as [`DictionaryColumnBuilder::push`] does.
     pub fn push_times(&mut self, value: &str, rows: usize) {
         let place = self.place_of(value);
         self.push_indices(place, rows);
     }
 
-    /// Returns the index of a value; looks it up as [`DictionaryColumnBuilder::push`] does and adds it if
-    /// needed.
+    /// Returns a value's index. Looks the value up as [`DictionaryColumnBuilder::push`] does, and
+    /// adds it if needed.
     pub fn place_of(&mut self, value: &str) -> usize {
         let expected = self
             .followers
@@ -105,7 +107,8 @@ impl DictionaryColumnBuilder {
         }
     }
 
-    /// Adds a row of a column whose equal values are adjacent. Compares with the newest value only.
+    /// Adds a row to a column whose equal values are adjacent. Compares the value with the newest
+    /// value only.
     pub fn push_next(&mut self, value: Option<&str>) {
         match value {
             Some(value) if self.values.last().is_some_and(|last| last == value) => {
@@ -133,7 +136,7 @@ impl DictionaryColumnBuilder {
     /// Returns the column.
     ///
     /// # Errors
-    /// If a row refers to an index without a value, which is a programming error.
+    /// If a row refers to an index that has no value, which is a programming error.
     pub fn finish(self, name: &str) -> Result<Column> {
         let values =
             StringChunked::from_iter_values(name.into(), self.values.iter().map(String::as_str));

@@ -1,30 +1,32 @@
-//! Finds the distinct texts of a column with few of them, so that callers evaluate each text once
+//! Finds the distinct texts in columns that have few, so that callers evaluate each text once
 //! instead of once per row.
 
 use polars::prelude::*;
 
-/// Number of slots in a direct-mapped cache of string views: most rows hold one of the last few
+/// Number of slots in a direct-mapped cache of string views. Most rows contain one of the last few
 /// texts.
 const RECENT: usize = 256;
-/// Number of distinct texts that any column may have. Above it, each text must repeat four times on
-/// average.
+/// Number of distinct texts that any column may have. With more distinct texts, each must occur
+/// four times on average.
 const MIN_DISTINCT_LIMIT: usize = 2_048;
 /// Maximum number of distinct texts.
 const MOST: usize = 65_536;
 
-/// The distinct texts of a column, with an index per row.
+/// A column's distinct texts, with an index per row.
 pub struct DistinctTexts<'t> {
     /// Distinct texts in order of first appearance.
     pub values: Vec<&'t str>,
-    /// For each row the index of its text in `values`; [`DistinctTexts::NONE`] for a row without a text.
+    /// For each row, the index of its text in `values`, or [`DistinctTexts::NONE`] for a row
+    /// without text.
     pub places: Vec<u32>,
 }
 
 impl<'t> DistinctTexts<'t> {
-    /// Index of a row without a text.
+    /// Index of a row without text.
     pub const NONE: u32 = u32::MAX;
 
-    /// Indexes a column. Returns none if it has too many distinct texts to be worth it.
+    /// Indexes a column. Returns none if the column has too many distinct texts to make this
+    /// worthwhile.
     pub fn new(cells: &'t StringChunked) -> Option<Self> {
         let mut places = Vec::with_capacity(cells.len());
         let values = walk(cells, |place| places.push(place))?;
@@ -32,8 +34,8 @@ impl<'t> DistinctTexts<'t> {
     }
 }
 
-/// Returns the distinct texts of a column in order of first appearance. Returns none if there are
-/// too many to be worth it.
+/// Returns a column's distinct texts in order of first appearance. Returns none if there are too
+/// many to make this worthwhile.
 pub fn distinct_texts(cells: &StringChunked) -> Option<Vec<&str>> {
     walk(cells, |_| ())
 }
@@ -44,7 +46,7 @@ fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
     let mut of_text: PlHashMap<&str, u32> = PlHashMap::new();
     let mut rows_before = 0;
     for chunk in cells.downcast_iter() {
-        // Within a chunk equal views are equal texts, and different views mostly are different
+        // Within a chunk, equal views are equal texts, and different views usually are different
         // texts.
         let mut of_view: PlHashMap<u128, u32> = PlHashMap::new();
         let mut recent = [(0_u128, DistinctTexts::NONE); RECENT];
@@ -149,7 +151,7 @@ mod tests {
             "few".into(),
             (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)),
         );
-        // Each row has separate bytes: the views differ, the texts do not.
+        // Each row has separate bytes, so the views differ although the texts are equal.
         assert!(distinct_texts(&cells).is_none());
         let values = StringChunked::from_iter_values(
             "few".into(),

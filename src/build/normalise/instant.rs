@@ -28,15 +28,16 @@ impl Zone {
 }
 
 /// Converts an RFC 3339 timestamp with an offset to UTC: `2024-03-15T21:45:18-04:00` becomes
-/// `2024-03-16T01:45:18Z`. Returns none for another form.
+/// `2024-03-16T01:45:18Z`. Returns none for any other format.
 pub fn utc_from_rfc3339(text: &str) -> Option<String> {
     text.parse::<Timestamp>()
         .ok()
         .map(|instant| instant.to_string())
 }
 
-/// Converts a local timestamp `YYYYMMDDhhmmss` to UTC. Returns none for another form. An hour that
-/// occurs twice, when the clock is set back, counts as the first one.
+/// Converts a local timestamp in the format `YYYYMMDDhhmmss` to UTC. Returns none for any other
+/// format. If an hour occurs twice because the clock is set back, the timestamp is taken to be in
+/// the first occurrence.
 pub fn utc_from_digits(text: &str, zone: &Zone) -> Option<String> {
     if text.len() != 14 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

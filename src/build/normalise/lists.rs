@@ -1,10 +1,10 @@
-//! Columns of lists of texts: makes them, and reads them without a copy of each row's list.
+//! Builds columns of text lists, and reads such columns without copying each row's list.
 
 use polars::prelude::*;
 
 use pubdata_core::error::Result;
 
-/// Builds a column of lists of texts from the items of each row. No list is null.
+/// Builds a column of text lists from each row's items. No list is null.
 pub fn list_column<R>(name: &str, rows: impl Iterator<Item = R>) -> Column
 where
     R: IntoIterator<Item: AsRef<str>>,
@@ -30,21 +30,21 @@ where
     lists.finish().into_column()
 }
 
-/// The items of a column of lists of texts, row by row.
+/// The items in a column of text lists, row by row.
 pub struct ListRows {
     lists: ListChunked,
     items: StringChunked,
 }
 
 impl ListRows {
-    /// Opens a column of lists of texts.
+    /// Opens a column of text lists.
     ///
     /// # Errors
-    /// `Format`, when the column holds something else: a programming error.
+    /// `Format` if the column contains anything else, which is a programming error.
     pub fn of(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk().into_owned();
         let offsets = lists.downcast_as_array().offsets();
-        // A slice of a column has the items of all of it.
+        // A slice of a column keeps the items of the entire column.
         let (first, count) = (*offsets.first(), offsets.range() as usize);
         let items = lists.get_inner().str()?.slice(first, count);
         Ok(Self { lists, items })
@@ -55,12 +55,13 @@ impl ListRows {
         &self.items
     }
 
-    /// Returns the items of each row; none for a null list. A null item reads as an empty text.
+    /// Returns the items of each row, or none for a null list. A null item is read as an empty
+    /// text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<impl Iterator<Item = &str>>> {
         self.at(0..self.lists.len())
     }
 
-    /// Returns a column of some of the rows.
+    /// Returns a column with the selected rows.
     pub fn take(&self, rows: &[IdxSize]) -> Column {
         let rows = rows.iter().map(|row| *row as usize);
         column_of(self.lists.name(), self.at(rows))

@@ -1,5 +1,5 @@
 //! Provides steps that datasets share: conversion of text columns to numbers, with a reason for
-//! each row that does not convert, and joins that keep order.
+//! each row that cannot be converted, and joins that preserve row order.
 
 mod day;
 mod dictionary_column;
@@ -23,7 +23,7 @@ pub use sorted::sorted;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
 
-/// Rows of a frame that cannot be published, with the first reason for each.
+/// Rows in a frame that cannot be published, with the first reason for each row.
 #[derive(Debug)]
 pub struct Rejects {
     reasons: Vec<Option<(&'static str, String)>>,
@@ -37,7 +37,7 @@ impl Rejects {
         }
     }
 
-    /// Rejects a row, unless it is rejected already.
+    /// Rejects a row, unless it has already been rejected.
     pub fn add(&mut self, row: usize, code: &'static str, detail: String) {
         self.reasons[row].get_or_insert((code, detail));
     }
@@ -50,7 +50,7 @@ impl Rejects {
             .collect::<BooleanChunked>()
     }
 
-    /// Returns the rejected rows: row number, code and detail.
+    /// Returns the rejected rows as row number, code and detail.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &'static str, &str)> {
         self.reasons.iter().enumerate().filter_map(|(row, reason)| {
             reason
@@ -60,7 +60,7 @@ impl Rejects {
     }
 }
 
-/// Converts a text column with `parse`. A cell that does not parse rejects its row with
+/// Converts a text column with `parse`. A cell that cannot be parsed rejects its row with
 /// `bad_value`; null stays null.
 pub fn convert<T>(
     frame: &DataFrame,
@@ -85,7 +85,7 @@ pub fn convert<T>(
     Ok(cells.iter().enumerate().map(convert_one).collect())
 }
 
-/// Rejects rows that have no value in a required column.
+/// Rejects rows that do not have a value in a required column.
 pub fn require(frame: &DataFrame, name: &str, rejects: &mut Rejects) -> Result<()> {
     let column = frame.column(name)?;
     if column.null_count() == 0 {
@@ -104,8 +104,8 @@ pub fn text<'f>(frame: &'f DataFrame, name: &str) -> Result<&'f StringChunked> {
     Ok(frame.column(name)?.str()?)
 }
 
-/// Parses a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. Further decimals
-/// must be zeros; `-0` is rejected.
+/// Parses a decimal as units of `10^-scale`: `unscaled("30.327", 3)` returns 30327. Further decimal
+/// places must be zeros. Rejects `-0`.
 pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
     let (sign, digits) = text
         .strip_prefix('-')
@@ -120,11 +120,11 @@ pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
         return None;
     }
     let number: i64 = format!("{whole}{kept:0<scale$}").parse().ok()?;
-    // No publisher writes `-0` for zero: a lone sign is the rest of a code.
+    // No publisher writes zero as `-0`, so a sign without digits is left over from a code.
     (number != 0 || sign > 0).then_some(sign * number)
 }
 
-/// Parses a count of people or things: digits only, without a sign.
+/// Parses a count of people or things, which consists of digits only, without a sign.
 pub fn whole(text: &str) -> Option<i64> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
@@ -132,7 +132,7 @@ pub fn whole(text: &str) -> Option<i64> {
         .flatten()
 }
 
-/// Parses a coordinate in degrees; a leading plus sign is allowed.
+/// Parses a coordinate in degrees. Accepts a leading plus sign.
 pub fn degrees(text: &str, limit: f64) -> Option<f64> {
     let value: f64 = text.strip_prefix('+').unwrap_or(text).parse().ok()?;
     (value.is_finite() && value.abs() <= limit).then_some(value)
@@ -151,8 +151,7 @@ pub fn us_date(text: &str) -> Option<String> {
         .map(|date| date.to_string())
 }
 
-/// Formats a whole number with thousands separators, as in publishers' phrases and in text for
-/// readers.
+/// Formats an integer with thousands separators, as in publishers' phrases and in text for readers.
 pub fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "-" } else { "" });
@@ -165,11 +164,11 @@ pub fn grouped(number: i64) -> String {
     text
 }
 
-/// Joins on a text key and keeps every left row in its order. The right frame must hold each key
-/// once.
+/// Joins on a text key and keeps every left row in its order. Each key must occur only once in the
+/// right frame.
 ///
 /// # Errors
-/// `Format` if the right frame holds a key twice; the message names the key.
+/// `Format` if a key occurs twice in the right frame; the message names the key.
 pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFrame> {
     let keys = text(&right, key)?;
     let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
@@ -199,8 +198,8 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     Ok(left.hstack(right.take(&found)?.columns())?)
 }
 
-/// Number of rows below which sequential code is faster than starting threads, as in a replay of
-/// one record.
+/// Number of rows below which sequential code is faster than starting threads, as in the replay of
+/// a single record.
 const FEW: usize = 1_024;
 
 /// Returns the rows of a frame for which the mask is true.
@@ -212,9 +211,9 @@ pub fn filtered(frame: &DataFrame, mask: &BooleanChunked) -> Result<DataFrame> {
     })
 }
 
-/// Drops rows that repeat an earlier one in every column except the pointers.
+/// Drops rows that equal an earlier row in every column except the pointers.
 pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
-    // Most files repeat nothing, which their key column alone shows.
+    // Most files do not repeat any row, which the key column alone is enough to show.
     let first = frame.columns().first().and_then(|column| column.str().ok());
     if first.is_some_and(|texts| texts.iter().collect::<PlHashSet<_>>().len() == texts.len()) {
         return Ok(frame.clone());
@@ -228,7 +227,7 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
     Ok(frame.unique_stable(Some(&names), UniqueKeepStrategy::First, None)?)
 }
 
-/// Returns the pointer numbers of each row; none for a row that a join did not match.
+/// Returns each row's pointer numbers, or none for a row that a join did not match.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
     let rows = PointerRows::from_series(frame.column(name)?.as_materialized_series())?;
     Ok(rows
@@ -244,7 +243,7 @@ pub fn text_column<T: AsRef<str>>(name: &str, cells: impl Iterator<Item = Option
         .into_column()
 }
 
-/// Builds a pointer column from the numbers of each row.
+/// Builds a pointer column from each row's numbers.
 pub fn pointer_column<'r>(rows: impl ExactSizeIterator<Item = &'r [u64]> + Clone) -> Column {
     let numbers = rows.clone().map(<[u64]>::len).sum();
     let mut list = ListPrimitiveChunkedBuilder::<UInt64Type>::new(
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(unscaled("99999999999999999999", 3), None);
     }
 
-    /// Small frames are joined and filtered by other code than large ones.
+    /// Polars joins and filters small frames with different code than large ones.
     #[test]
     fn rows_find_their_partners_however_many_they_are() {
         for height in [0, 1, 3, FEW - 1, FEW, 2 * FEW] {

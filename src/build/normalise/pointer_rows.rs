@@ -4,32 +4,32 @@ use polars::prelude::*;
 
 use pubdata_core::error::{Error, Result};
 
-/// Pointer numbers of a column, row by row.
+/// A column's pointer numbers, row by row.
 pub struct PointerRows {
     /// Numbers of all rows, contiguous.
     numbers: UInt64Chunked,
-    /// Start offset of each row's numbers, and the end of the last row's.
+    /// Start offset of each row's numbers, followed by the end of the last row's numbers.
     borders: Vec<usize>,
-    /// Marks rows without a list; absent if all rows have one.
+    /// True for each row without a list; absent if all rows have a list.
     nulls: Option<Vec<bool>>,
 }
 
 impl PointerRows {
-    /// Reads a column of lists of numbers.
+    /// Reads a column of number lists.
     ///
     /// # Errors
-    /// `Format` if the column holds something else; `Contract` if a list holds a null, with the
-    /// number of its row. Both are programming errors.
+    /// `Format` if the column contains anything else; `Contract` if a list contains a null, with
+    /// the row number. Both are programming errors.
     pub fn from_series(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk();
         let (mut numbers, mut borders) = (
             UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()),
             vec![0],
         );
-        // `rechunk` leaves one array.
+        // `rechunk` leaves a single array.
         if let Some(array) = lists.downcast_iter().next() {
             let (first, count) = (*array.offsets().first(), array.offsets().range());
-            // A slice of a column keeps the numbers of the whole column.
+            // A slice of a column keeps the numbers of the entire column.
             numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?
                 .u64()?
                 .slice(first, usize::try_from(count).unwrap_or_default());
@@ -62,7 +62,7 @@ impl PointerRows {
         })
     }
 
-    /// Returns the numbers of each row, four per pointer; none for a row without a list.
+    /// Returns the numbers of each row, four per pointer, or none for a row without a list.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u64]>> {
         let numbers = self.numbers.cont_slice().unwrap_or_default();
         self.borders
@@ -74,7 +74,7 @@ impl PointerRows {
             })
     }
 
-    /// Returns a column of some of the rows.
+    /// Returns a column with the selected rows.
     pub fn take(&self, name: &str, rows: &[IdxSize]) -> Column {
         let all: Vec<Option<&[u64]>> = self.iter().collect();
         let numbers = rows

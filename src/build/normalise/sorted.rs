@@ -1,4 +1,4 @@
-//! Sorts rows without polars' way of taking lists, which makes an array of each.
+//! Sorts rows without gathering lists through polars, which creates an array for each list.
 
 use polars::prelude::*;
 use rayon::prelude::*;
@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use super::{ListRows, PointerRows};
 use pubdata_core::error::Result;
 
-/// A name that no column of a contract has.
+/// A column name that no contract uses.
 const PLACE: &str = "place of a row";
 
 /// Sorts rows by columns, ascending, nulls first.
 ///
 /// # Errors
-/// `Format`, when there are no such columns: a programming error.
+/// `Format` if there are no such columns, which is a programming error.
 pub fn sorted(frame: &DataFrame, order: &[&str]) -> Result<DataFrame> {
     let mut keys = frame.select(order.iter().copied())?;
     let places: Vec<IdxSize> = (0..frame.height() as IdxSize).collect();

@@ -1,4 +1,5 @@
-//! Converts a frame into a record batch of its contract's schema and resolves its source pointers.
+//! Converts a frame into a record batch with its contract's schema and resolves its source
+//! pointers.
 
 use std::sync::Arc;
 
@@ -26,13 +27,13 @@ use pubdata_core::contract::{
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::provenance::{Inputs, SourcePointer};
 
-/// Converts a frame into a record batch of the contract's schema. Nothing is cast or repaired: a
+/// Converts a frame into a record batch with the contract's schema. Nothing is cast or repaired: a
 /// cell that violates the contract is an error.
 ///
 /// # Errors
 /// `Contract`, with dataset, column and record, for a missing or unknown column, a wrong type or a
-/// null that is not allowed. The same for a text that is not a date, a list with an empty item, and
-/// a number that is not finite or has too many digits.
+/// null that is not allowed. The same for text that is not a date, a list with an empty item, and a
+/// number that is not finite or has too many digits.
 pub fn record_batch(
     contract: &Contract,
     frame: &DataFrame,
@@ -41,12 +42,12 @@ pub fn record_batch(
     plain(contract, &coded_batch(contract, frame, inputs)?)
 }
 
-/// Like [`record_batch`], but columns with few distinct texts are dictionary-encoded.
+/// Like [`record_batch`], but columns with few distinct values are dictionary-encoded.
 pub fn coded_batch(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
     convert(contract, frame, inputs).context(|| contract.dataset_id.clone())
 }
 
-/// Expands dictionaries, so that the batch has the contract's schema.
+/// Decodes dictionary-encoded columns, so that the batch has the contract's schema.
 pub fn plain(contract: &Contract, batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = Arc::new(arrow_schema(contract));
     let columns = batch
@@ -141,7 +142,7 @@ impl Cells<'_> {
             return Err(self.at(row, "is null, and the contract does not allow it"));
         }
         Ok(match physical {
-            // Record ids are unique, so a dictionary saves nothing.
+            // Record ids are unique, so a dictionary saves no space.
             Physical::String if self.column.name == "record_id" => plain_texts(series.str()?)?,
             Physical::String => texts(series.str()?)?,
             Physical::Int32 => numbers::<FrameInt32, Int32Type>(series.i32()?),
@@ -276,12 +277,12 @@ impl Cells<'_> {
         )?)
     }
 
-    /// Resolves the numbers into sources, digests and members, so that readers of a part need no
-    /// other file.
+    /// Resolves the pointers' numbers into sources, digests and members, so that reading a part
+    /// requires no other file.
     fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
         let rows = PointerRows::from_series(self.series)?;
-        // A build has few files and members and very many records: the texts of each pair are built
-        // once, and rows refer to them by index.
+        // A build has few files and members but large numbers of records. The texts for each pair
+        // of file and member are built once, and rows refer to them by index.
         let mut places: PlHashMap<(u64, u64), u32> = PlHashMap::new();
         let mut resolved: Vec<SourcePointer> = Vec::new();
         let mut last = None;
@@ -320,7 +321,7 @@ impl Cells<'_> {
         let texts = |text: &dyn Fn(&SourcePointer) -> Option<String>| {
             let of_pair: StringArray = resolved.iter().map(text).collect();
             let texts: StringChunked = of_pair.iter().collect();
-            // Different pairs can share a text; each text is stored once.
+            // Different pairs can have the same text; each distinct text is stored once.
             match DistinctTexts::new(&texts) {
                 Some(DistinctTexts {
                     values,
@@ -375,7 +376,7 @@ impl Cells<'_> {
     }
 }
 
-/// Copies a column of numbers with its null bitmap.
+/// Copies a numeric column with its null bitmap.
 fn numbers<F, A>(cells: &ChunkedArray<F>) -> ArrayRef
 where
     F: PolarsNumericType,
@@ -403,13 +404,13 @@ fn truths(cells: &BooleanChunked) -> ArrayRef {
     ))
 }
 
-/// Converts a polars bitmap, given as bytes, first bit and length.
+/// Converts a polars bitmap, given as bytes, offset of the first bit and length in bits.
 fn bits((bytes, offset, length): (&[u8], usize, usize)) -> BooleanBuffer {
     BooleanBuffer::new(Buffer::from(bytes), offset, length)
 }
 
-/// Converts a column of texts: dictionary-encoded if few texts are distinct, otherwise in buffers
-/// of exact size.
+/// Converts a text column. Uses dictionary encoding if there are few distinct values, and otherwise
+/// buffers of exact size.
 fn texts(cells: &StringChunked) -> Result<ArrayRef> {
     if let Some(DistinctTexts { values, places }) = DistinctTexts::new(cells) {
         let keys = match cells.null_count() {

@@ -1,5 +1,5 @@
-//! Writes a column chunk of pages with its metadata, byte for byte as the `parquet` crate does; the
-//! tests of `coded` compare the two.
+//! Writes a column chunk of pages and its metadata exactly as the `parquet` crate does. The tests
+//! in `coded` compare the bytes.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
@@ -23,14 +23,15 @@ use super::runs::write_levels;
 use super::values::Values;
 use pubdata_core::error::{Error, Result};
 
-/// Maximum length, in bytes, of a text that statistics and page indexes store untruncated. No
+/// Maximum length, in bytes, of text that statistics and page indexes store without truncation. No
 /// record id or digest is longer.
 pub const LONGEST_BOUND: usize = 256;
 
 /// An encoded chunk: its bytes and its file metadata.
 pub type Encoded = (Bytes, ColumnCloseResult);
 
-/// A compressor shared by many chunks, because creating one costs time and a megabyte.
+/// A compressor shared by many chunks, because creating a compressor takes time and a megabyte of
+/// memory.
 pub type SharedCompressor = Option<Compressor<'static>>;
 
 /// Facts about a page's rows.
@@ -38,9 +39,9 @@ pub type SharedCompressor = Option<Compressor<'static>>;
 pub struct PageFacts {
     pub rows: usize,
     pub nulls: usize,
-    /// Indexes of the minimum and the maximum value.
+    /// Indexes of the page's minimum and maximum value.
     pub ends: Option<(u32, u32)>,
-    /// Total length of all texts.
+    /// Total length of all texts in bytes.
     pub text_bytes: i64,
 }
 
@@ -57,12 +58,12 @@ pub struct Paged<'a, V> {
     pub values: &'a V,
     pub dictionary: Option<DictionaryPage<'a>>,
     pub pages: usize,
-    /// Encoding of the data pages.
+    /// Encoding used for the data pages.
     pub encoding: Encoding,
 }
 
 impl<V: Values> Paged<'_, V> {
-    /// Writes the chunk. `page` appends the body of a page and returns its facts. `in_filter`
+    /// Writes the chunk. `page` appends a page's body and returns facts about its rows. `in_filter`
     /// yields the indexes of the values to insert into a bloom filter.
     ///
     /// # Errors
@@ -154,8 +155,8 @@ impl<V: Values> Paged<'_, V> {
     }
 }
 
-/// Writes the repetition and definition levels of a page, if the leaf has them. `validity` tells
-/// for each row whether it has a value; if absent, all rows have one.
+/// Writes a page's repetition and definition levels, if the leaf has them. `validity` holds true
+/// for each row with a value; if absent, all rows have a value.
 pub fn write_page_levels(
     leaf: &ColumnDescPtr,
     rows: usize,
@@ -176,7 +177,7 @@ pub fn write_page_levels(
     }
 }
 
-/// Compresses a page as the crate does.
+/// Compresses a page as the `parquet` crate does.
 fn compressed(
     bytes: &[u8],
     level: ZstdLevel,
@@ -190,7 +191,7 @@ fn compressed(
     compressor.compress(bytes).map_err(failed)
 }
 
-/// Widens a range by another one.
+/// Extends one range of values to cover another.
 pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u32)) -> (u32, u32) {
     let Some((least, greatest)) = ends else {
         return others;
@@ -203,16 +204,16 @@ pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u3
     )
 }
 
-/// Metadata of a chunk and of its pages, collected while they are written.
+/// Metadata for a chunk and its pages, collected while they are written.
 struct ColumnSummary {
     index: ColumnIndexBuilder,
     offsets: OffsetIndexBuilder,
     rows: usize,
     nulls: usize,
-    /// Total length of all texts; none if the values are not texts.
+    /// Total length of all texts in bytes; none if the values are not text.
     text_bytes: Option<i64>,
     ends: Option<(u32, u32)>,
-    /// Minimum and maximum of the last page that has a value.
+    /// Minimum and maximum of the last page that contains a value.
     last: Option<(u32, u32)>,
     is_ascending: bool,
     is_descending: bool,
@@ -334,14 +335,14 @@ impl ColumnSummary {
     }
 }
 
-/// Counts values by repetition level: each value begins a row.
+/// Counts values by repetition level. Each value begins a row.
 fn repetitions(leaf: &ColumnDescPtr, rows: usize) -> Option<LevelHistogram> {
     let mut histogram = LevelHistogram::try_new(leaf.max_rep_level())?;
     histogram.increment_by(0, rows as i64);
     Some(histogram)
 }
 
-/// Counts values by definition level: a null lacks the last level.
+/// Counts values by definition level. A null does not reach the last level.
 fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelHistogram> {
     let mut histogram = LevelHistogram::try_new(leaf.max_def_level())?;
     histogram.increment_by(leaf.max_def_level(), (rows - nulls) as i64);

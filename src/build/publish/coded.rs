@@ -1,7 +1,7 @@
-//! Encodes column chunks of dictionary-encoded texts and of numbers. The bytes are those that the
-//! `parquet` crate writes, but the crate looks up the value of every row again
-//! (apache/arrow-rs#10862). Here a row costs only its index in the dictionary. Columns that are not
-//! of this simple form are left to the crate.
+//! Encodes column chunks of dictionary-encoded text and of numbers. The output is byte-identical to
+//! that of the `parquet` crate, which looks up each row's value again (apache/arrow-rs#10862).
+//! Here, the only cost per row is its dictionary index. Columns that do not have this simple form
+//! are left to the crate.
 
 use std::iter::repeat_n;
 
@@ -19,18 +19,18 @@ use super::runs::{Runs, bits};
 use super::values::{CodedNumbers, Values};
 use pubdata_core::error::{Error, Result};
 
-/// Marks a value that has no index in the chunk's dictionary yet.
+/// Marks a value that does not have an index in the chunk's dictionary yet.
 const NEW: u32 = u32::MAX;
 
-/// Rows of a column chunk, as indexes into a dictionary.
+/// Rows of a column chunk, stored as dictionary indexes.
 pub struct CodedTexts<'a> {
     keys: &'a UInt32Array,
     values: &'a StringArray,
 }
 
 impl<'a> CodedTexts<'a> {
-    /// Wraps a column whose dictionary holds each text once. Returns none if a text is too long for
-    /// statistics, or if the texts are too long for one dictionary page.
+    /// Wraps a column whose dictionary contains each text once. Returns none if a text is too long
+    /// for statistics, or if the texts do not fit into one dictionary page.
     pub fn new(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
@@ -47,7 +47,7 @@ impl<'a> CodedTexts<'a> {
         })
     }
 
-    /// Returns the length of each row's text, without null rows.
+    /// Returns the length of each row's text, skipping null rows.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         self.keys
             .iter()
@@ -56,10 +56,12 @@ impl<'a> CodedTexts<'a> {
     }
 }
 
-/// Encodes the chunk of a leaf with at most one value per row, either coded texts or numbers.
+/// Encodes the chunk for a leaf with at most one value per row. The values are coded texts or
+/// numbers.
 ///
 /// # Errors
-/// `Store` if the column is neither, or cannot be compressed or described.
+/// `Store` if the column holds neither coded texts nor numbers, or if it cannot be compressed or
+/// described.
 pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
@@ -116,10 +118,10 @@ fn encode_values<V: Values>(
     chunk.write(write, dictionary.used.iter().copied(), compressor)
 }
 
-/// Dictionary of a chunk: values in order of first appearance.
+/// A chunk's dictionary, with values in order of first appearance.
 struct Dictionary<'a, V> {
     values: &'a V,
-    /// For each value, its index in the chunk's dictionary.
+    /// For each value in the column's dictionary, its index in the chunk's dictionary.
     codes: Vec<u32>,
     used: Vec<u32>,
     bytes: Vec<u8>,
@@ -131,9 +133,9 @@ struct Dictionary<'a, V> {
 /// A page being encoded.
 struct Coded {
     codes: Vec<u32>,
-    /// For each row whether it has a value; absent if all rows have one.
+    /// True for each row with a value; absent if all rows have a value.
     validity: Option<Vec<bool>>,
-    /// Number of bits of a code.
+    /// Number of bits per code.
     width: u8,
     facts: PageFacts,
 }
@@ -284,8 +286,8 @@ mod tests {
         ))
     }
 
-    /// Builds a batch of a required column, a nullable one, and a list column with `lengths` items
-    /// per row, each item holding both.
+    /// Builds a batch with a required column, a nullable column, and a list column. The list has
+    /// `lengths` items per row, and each item contains both kinds of value.
     fn batch(rows: &[Option<u32>], values: &[String], lengths: &[usize]) -> RecordBatch {
         let must: Vec<Option<u32>> = rows
             .iter()
@@ -380,7 +382,7 @@ mod tests {
         ))
     }
 
-    /// Returns the file that the crate writes for the rows.
+    /// Returns the file that the `parquet` crate writes for the rows.
     fn of_the_crate(groups: &[RecordBatch]) -> Vec<u8> {
         let schema = plain_schema(&groups[0]);
         let mut writer =
@@ -429,7 +431,7 @@ mod tests {
             let of_run = |(place, length): &(Option<u32>, usize)| std::iter::repeat_n(place.map(|place| place % values.len() as u32), *length);
             let rows: Vec<Option<u32>> = runs.iter().flat_map(of_run).take(30_000).collect();
             let batch = batch(&rows, &values, &vec![1; rows.len()]);
-            // Row groups are slices of a part's rows and share their dictionaries.
+            // Row groups are slices of a part's rows and share the part's dictionaries.
             let border = 1 + border.index(rows.len());
             let groups = [batch.slice(0, border), batch.slice(border, rows.len() - border)];
             let groups = &groups[..if border < rows.len() { 2 } else { 1 }];
@@ -437,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Whole numbers, days and decimals of two widths, each as a required and as a nullable column.
+    /// Integers, days and decimals of two widths, each as a required and as a nullable column.
     fn numbers(rows: &[Option<i64>]) -> RecordBatch {
         let must = || rows.iter().map(|number| number.unwrap_or(-1));
         let small = |number: i64| (number % 100_000) as i32;
@@ -666,8 +668,8 @@ mod tests {
 
     #[test]
     fn small_chunks_are_not_compressed_and_read_as_written() {
-        // A text takes four bytes more than its length: 60 rows, of which 48 have a text of six
-        // bytes in the nullable column.
+        // A text takes four bytes more than its length. The nullable column has a six-byte text in
+        // 48 of the 60 rows.
         let values = ["text 0", "text 1"].map(str::to_owned);
         for (rows, expected) in [
             (11, [true; 6]),
@@ -700,8 +702,8 @@ mod tests {
 
     #[test]
     fn however_rows_are_held_the_same_chunks_are_small() {
-        // 64 texts of four bytes each take 512 bytes; one shorter or longer text makes it a byte
-        // less or more.
+        // 64 texts of four bytes each take 512 bytes. Making one text a byte shorter or longer
+        // changes the total by one byte.
         for (last, is_less) in [("xyz", true), ("wxyz", false), ("vwxyz", false)] {
             let values = ["abcd", last, "a text of other rows"].map(str::to_owned);
             let places: Vec<Option<u32>> = (0..64).map(|row| Some(u32::from(row == 63))).collect();

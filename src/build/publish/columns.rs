@@ -1,4 +1,4 @@
-//! Defines the row counts of groups and batches, and finds the columns and the subjects of a part's
+//! Defines the row counts of row groups and batches, and finds the columns and subjects of a part's
 //! rows.
 
 use std::ops::Range;
@@ -8,18 +8,19 @@ use arrow::datatypes::DataType;
 
 use pubdata_core::error::{Error, Result};
 
-/// Rows per row group: few enough to read one for a few records, enough to compress well.
+/// Rows per row group. The number is low enough to read a group for the sake of a few records, and
+/// high enough for good compression.
 pub const ROW_GROUP_ROWS: usize = 65_536;
-/// Rows of a part that are read at a time: small batches let the allocator reuse their memory.
+/// Number of a part's rows to read at a time. Small batches let the allocator reuse their memory.
 pub const BATCH_ROWS: usize = 16_384;
 
-/// Returns the record ids of a batch.
+/// Returns a batch's record ids.
 pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
-/// Reports whether a column is a dictionary of texts.
+/// Reports whether a column is dictionary-encoded text.
 pub fn is_coded(column: &ArrayRef) -> bool {
     matches!(column.data_type(), DataType::Dictionary(..))
 }
@@ -31,14 +32,14 @@ pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef>
         .ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 
-/// Returns the second segment of a record id, the subject.
+/// Returns the subject, which is the second segment of a record id.
 pub fn subject_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 
-/// Returns the rows of each subject. They are contiguous, because the order of a sharded dataset
-/// begins with the subject. The end of each run is found by steps of doubling length and then a
-/// binary search.
+/// Returns the rows of each subject. A subject's rows are contiguous, because the sort order of a
+/// sharded dataset begins with the subject. The end of each run is found with steps of doubling
+/// length, followed by a binary search.
 pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
     let ids = record_ids(batch)?;
     let mut runs = Vec::new();

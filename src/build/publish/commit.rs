@@ -1,6 +1,6 @@
 //! Composes the next release from new builds and reused parts, writes and verifies it, and points
-//! the channel at it. The release id is the hash of the content, so the same content makes the same
-//! release.
+//! the channel at it. The release id is the hash of the content, so identical content produces an
+//! identical release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,25 +27,26 @@ use pubdata_store::{
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release, with the task's current metadata if it is known.
+    /// The task's parts in the channel's current release, with the task's current metadata if
+    /// known.
     Reused {
         task_id: String,
         metadata: Option<TaskMetadata>,
     },
 }
 
-/// Metadata of a task that affects none of its published bytes.
+/// A task's metadata that does not affect its published bytes.
 #[derive(Debug, Clone)]
 pub struct TaskMetadata {
-    /// Dates after which the next editions are late.
+    /// Dates after which the next editions count as late.
     due: BTreeMap<String, Date>,
-    /// How the layouts of the task's sources are known.
+    /// How the layout of each of the task's sources is known.
     evidence: BTreeMap<String, Evidence>,
     covers: Vec<String>,
 }
 
 impl TaskMetadata {
-    /// Copies the metadata from the entry of a fresh build.
+    /// Copies the metadata from a newly built task's entry.
     pub fn from_entry(entry: &TaskEntry) -> Self {
         let TaskEntry {
             due,
@@ -60,7 +61,7 @@ impl TaskMetadata {
         }
     }
 
-    /// Replaces the metadata of an entry.
+    /// Replaces an entry's metadata.
     pub fn apply_to(self, entry: &mut TaskEntry) {
         (entry.due, entry.evidence, entry.covers) = (self.due, self.evidence, self.covers);
     }
@@ -71,12 +72,12 @@ impl TaskMetadata {
 pub struct Committed {
     pub release_id: ReleaseId,
     pub outcome: Outcome,
-    /// The release that the channel pointed at before.
+    /// The release that the channel pointed at before the commit.
     pub previous: Option<ReleaseId>,
-    /// Parts linked from the previous release instead of written.
+    /// Number of parts linked from the previous release instead of written.
     pub parts_linked: u64,
     pub parts_written: u64,
-    /// True if any build of the release was made from samples.
+    /// True if any of the release's builds was made from samples.
     pub is_sample: bool,
 }
 
@@ -86,16 +87,16 @@ pub enum Outcome {
     Published,
     /// The channel already points at this release.
     Unchanged,
-    /// The channel already points at this release; missing or damaged parts were written again.
+    /// The channel already points at this release. Missing or damaged parts were written again.
     Repaired,
 }
 
-/// A composed release with its id, relative to the channel generation that it was composed from.
+/// A composed release with its id, based on a specific generation of the channel.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     channel: String,
     pub(super) manifest: Manifest,
-    /// Contracts of the release's datasets.
+    /// Contracts for the release's datasets.
     pub(super) contracts: Contracts,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
@@ -110,12 +111,12 @@ pub(super) struct Current {
     pub(super) manifest: Manifest,
 }
 
-/// Publishes a release composed of the contributions and points the channel at it.
+/// Publishes a release composed of the contributions, and points the channel at the release.
 ///
 /// # Errors
-/// `Busy` if another publisher moved the channel meanwhile. Then the release stays without a
-/// channel that points at it, and the staged builds stay for the next run. `Contract` if
-/// contributions do not fit together. `Store` if reading, writing or verifying fails.
+/// `Busy` if another publisher moved the channel in the meantime. In that case, no channel points
+/// at the release, and the staged builds are kept for the next run. `Contract` if contributions do
+/// not fit together. `Store` if reading, writing or verifying fails.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is a fact of the run; a struct would only rename them"
@@ -143,7 +144,7 @@ pub async fn commit(
     prepared.publish(home, releases).await
 }
 
-/// Composes the release and derives its id; writes nothing.
+/// Composes the release and derives its id, without writing anything.
 pub async fn prepare(
     releases: &Releases,
     contracts: &Contracts,
@@ -159,7 +160,8 @@ pub async fn prepare(
             entry,
         }),
         None => {
-            // Only before the first use, and not for a local folder, which is consistent by itself.
+            // The check runs only before the first use. A local folder does not need it, because it
+            // is consistent by itself.
             if releases.folder().is_none() {
                 releases.store().check().await?;
             }
@@ -239,7 +241,7 @@ pub async fn prepare(
     }
     let mut manifest = Manifest {
         format_version: MANIFEST_FORMAT_VERSION,
-        // Replaced below: the id is the hash of the rest.
+        // Replaced below, because the id is the hash of the rest of the manifest.
         release_id: ReleaseId::from_digest(&Digest::sha256(b"")),
         pubdata_version: env!("CARGO_PKG_VERSION").to_owned(),
         is_sample,
@@ -283,7 +285,7 @@ async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<M
         .context(|| format!("channel `{}`", entry.channel))
 }
 
-/// Returns the reason why a task's parts cannot be reused in the next release; none if they can.
+/// Returns the reason why a task's parts cannot be reused in the next release, or none if they can.
 pub fn reason_not_reusable(
     previous: Option<&Manifest>,
     contracts: &Contracts,
@@ -308,8 +310,8 @@ fn reuse(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> R
     let mut parts = Vec::new();
     for (dataset_id, dataset) in &previous.datasets {
         for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
-            // Minor versions only add columns. Across major versions, one reader cannot read all
-            // parts of a dataset.
+            // Minor versions only add columns. Parts with different major versions cannot all be
+            // read with one schema.
             let is_readable = |version: &str| {
                 version.split('.').next() == dataset.schema_version.split('.').next()
             };
@@ -338,7 +340,7 @@ impl Prepared {
         &self.manifest
     }
 
-    /// Writes and verifies the release and points the channel at it.
+    /// Writes and verifies the release, and points the channel at it.
     ///
     /// # Errors
     /// As [`commit`].
@@ -378,7 +380,8 @@ impl Prepared {
             committed.outcome = Outcome::Published;
             fault::point("commit.channel_moved");
         } else if !self.staged.is_empty() {
-            // Staged builds are available: missing or damaged parts are written again from them.
+            // The staged builds are available, so missing or damaged parts are written again from
+            // them.
             self.write(releases, &mut committed)
                 .await
                 .context(|| format!("release {}", committed.release_id))?;
@@ -404,7 +407,7 @@ impl Prepared {
             .map(|part| (part.sha256, &*part.path))
             .collect();
         let previous = committed.previous.clone();
-        // Each part waits for the disk, so parts are placed in parallel.
+        // Each part waits for the disk, so several parts are placed in parallel.
         let of_datasets = self
             .manifest
             .datasets
@@ -433,7 +436,7 @@ impl Prepared {
         fault::point("commit.declarations_placed");
         let sidecars = self.write_sidecars(releases, &facts).await?;
         fault::point("commit.companions_placed");
-        // An intact manifest from an earlier publish of the same content keeps its dates.
+        // If the same content was published earlier, its intact manifest keeps its dates.
         let known = releases.manifest(id).await.ok();
         if let Some(known) = known
             .as_ref()
@@ -458,8 +461,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Puts one part into the release and verifies its bytes. Returns its path, how it was placed
-    /// and the facts in its footer.
+    /// Places one part in the release and verifies its bytes. Returns the part's path, how the part
+    /// was placed and the facts in its footer.
     async fn place<'p>(
         &self,
         releases: &Releases,
@@ -524,7 +527,7 @@ impl Prepared {
     }
 }
 
-/// Checks a part on a blocking thread, so that several are hashed in parallel.
+/// Checks a part on a blocking thread, so that several parts are hashed in parallel.
 async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
     let of = part.clone();
     let checked = tokio::task::spawn_blocking(move || part::checked(&of, &bytes)).await;

@@ -1,6 +1,6 @@
-//! Composes `datapackage.json`, which describes a release as a Data Package of version 2, from
-//! contracts and manifest. License names are those of the declarations, with the address of a
-//! standard license. The publishers' files and their digests are in the manifest.
+//! Composes `datapackage.json`, which describes a release as a version 2 Data Package, from the
+//! contracts and the manifest. License names come from the declarations, with the URL of a standard
+//! license. The publishers' files and their digests are listed in the manifest.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use pubdata_store::{DatasetEntry, Manifest, TaskEntry};
 const PROFILE: &str = "https://datapackage.org/profiles/2.0/datapackage.json";
 const TABLE_PROFILE: &str = "https://datapackage.org/profiles/2.0/tableschema.json";
 
-/// How parts built with earlier contracts fit the current contract of a dataset.
+/// How well parts built under earlier contracts fit a dataset's current contract.
 pub enum Fit<'f> {
-    /// The contract's schema can read all parts; some parts lack these columns.
+    /// The contract's schema can read all parts, although some parts do not have these columns.
     Readable(BTreeSet<&'f String>),
     /// The contract's schema cannot read a part, for this reason.
     Mixed(&'f str),
 }
 
-/// Composes the document. `fits` returns the fit of each dataset.
+/// Composes the document. `fits` returns each dataset's fit.
 pub fn data_package<'f>(
     manifest: &Manifest,
     contracts: &Contracts,
@@ -101,8 +101,8 @@ fn source(publisher: &str, homepage: &str) -> Value {
     }
 }
 
-/// Describes a license. The profile requires a name from its list or a path to the text; a
-/// publisher's own terms have no such name.
+/// Describes a license. The profile requires either a license name from its list or a path to the
+/// text. A publisher's own terms do not have such a name.
 fn licence(terms: &str) -> Value {
     match licence_address(terms) {
         Some(address) => json!({"title": terms, "path": address}),
@@ -146,8 +146,8 @@ fn field(column: &Column, is_nullable: bool) -> Value {
     field
 }
 
-/// Returns the constraints of a type that the profile can express: bounds of numbers, pattern and
-/// values of texts.
+/// Returns a type's constraints, as far as the profile can express them: numeric bounds, text
+/// patterns and allowed values.
 fn constraints(column_type: &ColumnType) -> Map<String, Value> {
     let mut constraints = Map::new();
     if column_type.physical == Physical::String {
@@ -173,7 +173,7 @@ fn constraints(column_type: &ColumnType) -> Map<String, Value> {
     constraints
 }
 
-/// Writes a bound as the contract does: as a whole number if it is one.
+/// Writes a bound as the contract does, without decimal places if it is an integer.
 fn number(bound: f64) -> Option<Number> {
     if bound.fract() == 0.0 && bound.abs() < 1e15 {
         bound.to_string().parse::<i64>().ok().map(Number::from)

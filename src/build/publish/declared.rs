@@ -1,5 +1,5 @@
-//! Stores the declarations and contracts of a release's builds next to its manifest: the run's
-//! texts for new builds, those of the earlier release for reused builds.
+//! Stores the declarations and contracts behind a release's builds next to its manifest. New builds
+//! use the run's texts; reused builds use those of the earlier release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{Releases, declared_path};
 
 impl Prepared {
-    /// Gives the release the texts with which its builds were made, by digest. Texts of other
-    /// builds are not stored.
+    /// Adds the texts with which the release's builds were made, by digest. Texts for other builds
+    /// are not stored.
     #[must_use]
     pub fn with_declarations(mut self, texts: BTreeMap<Digest, String>) -> Self {
         let needed: BTreeSet<Digest> = self
@@ -50,8 +50,8 @@ impl Prepared {
         Ok(digests)
     }
 
-    /// Writes one text into the release. If a text to reuse is lost, the run continues and the
-    /// release omits it.
+    /// Writes one text into the release. If the text for a reused build is lost, the run continues
+    /// and the release omits the text.
     async fn place_text(&self, releases: &Releases, digest: &Digest) -> Result<Option<Digest>> {
         let (id, path) = (&self.manifest.release_id, declared_path(digest));
         if releases.intact_text(id, digest).await?.is_some() {

@@ -1,6 +1,6 @@
-//! Writes the Delta log of a dataset, so that Delta readers can open the parts of a release as a
-//! table. The log is one commit, made from the contract and the parts' footers. It contains no
-//! time, location or run, and its paths are relative, so it stays valid when a release is moved.
+//! Writes a dataset's Delta log, so that Delta readers can open a release's parts as a table. The
+//! log is a single commit, derived from the contract and the parts' footers. It contains no time,
+//! location or run, and its paths are relative, so it remains valid when a release is moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,17 @@ pub struct PartFacts {
     path: String,
     size_bytes: u64,
     rows: u64,
-    /// Facts about key columns, as far as the footer has exact values.
+    /// Facts about key columns whose exact values are in the footer.
     keys: BTreeMap<String, KeyFacts>,
-    /// Columns of the contract that the part lacks, or that are nullable in it although the
-    /// contract forbids nulls: an earlier contract built the part.
+    /// Contract columns that are missing from the part, or nullable in it although the contract
+    /// forbids nulls. This happens if the part was built under an earlier contract.
     pub lacking: BTreeSet<String>,
-    /// Reason why the contract's schema cannot read the part.
+    /// Reason why the contract's schema cannot read the part, if it cannot.
     pub conflict: Option<String>,
 }
 
-/// Null count and minimum and maximum of a column of a part; no bounds if all values are null.
+/// Null count, minimum and maximum of a column in a part. The bounds are missing if all values are
+/// null.
 struct KeyFacts {
     nulls: u64,
     bounds: Option<(Value, Value)>,
@@ -67,8 +68,8 @@ impl PartFacts {
                 contract.version
             ));
         }
-        // The protocol requires a URI (RFC 2396). Part names only contain characters that need no
-        // escape.
+        // The protocol requires a URI (RFC 2396). Part names contain only characters that need no
+        // escaping.
         let path = part
             .path
             .strip_prefix(&format!("{}/", contract.dataset_id))
@@ -98,8 +99,8 @@ impl PartFacts {
             "path": self.path,
             "partitionValues": {},
             "size": self.size_bytes,
-            // The protocol requires a time, but a part has none: its bytes are the same whenever
-            // they are written.
+            // The protocol requires a time, but a part does not have one. Its bytes are the same
+            // whenever they are written.
             "modificationTime": 0,
             "dataChange": true,
             "stats": stats.to_string(),
@@ -107,8 +108,8 @@ impl PartFacts {
     }
 }
 
-/// Returns the only commit of a dataset's log. `lacking` holds the columns that parts of earlier
-/// contracts lack: they are nullable.
+/// Returns the only commit in a dataset's log. `lacking` contains the columns that are missing from
+/// parts built under earlier contracts; these columns are nullable.
 pub fn delta_log(
     contract: &Contract,
     release_id: &ReleaseId,
@@ -127,9 +128,9 @@ pub fn delta_log(
         let nullable = column.nullable || lacking.contains(&column.name);
         json!({"name": column.name, "type": delta_type(column), "nullable": nullable, "metadata": metadata})
     };
-    // A reader that finds no bound in one part may take it for null and skip rows (delta-rs 1.6,
-    // seen 2026-11-25). Therefore a column has bounds in all parts or in none, and the table lists
-    // the columns that have them.
+    // If a bound is missing in one part, a reader may treat it as null and skip rows (delta-rs 1.6,
+    // seen 2026-11-25). Therefore a column has bounds either in all parts or in none, and the table
+    // lists the columns with bounds.
     let is_bounded = |part: &&PartFacts, name: &String| {
         part.rows == 0 || part.keys.get(name).is_some_and(|key| key.bounds.is_some())
     };
@@ -177,7 +178,7 @@ pub fn delta_log(
     log
 }
 
-/// Returns the id of one table of one release, which anyone can derive: UUID version 5 of
+/// Returns the id of a table in a release, which anyone can derive. It is the version 5 UUID of
 /// `pubdata:RELEASE/DATASET` in the URL namespace.
 fn table_id(release_id: &ReleaseId, dataset_id: &str) -> String {
     Uuid::new_v5(
@@ -211,7 +212,7 @@ fn delta_type(column: &Column) -> Value {
     json!(name)
 }
 
-/// Converts the fields of a pointer, which are texts and 64-bit numbers.
+/// Converts a pointer's fields, which are text and 64-bit numbers.
 fn delta_struct(fields: &Fields) -> Value {
     let type_of = |data_type: &DataType| {
         if data_type.is_integer() {
@@ -224,7 +225,7 @@ fn delta_struct(fields: &Fields) -> Value {
     json!({"type": "struct", "fields": fields.iter().map(field).collect::<Vec<_>>()})
 }
 
-/// Reads the exact facts about columns of keys and sort orders from the footer.
+/// Reads the exact facts about key columns and sort columns from the footer.
 fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, KeyFacts> {
     let is_key = |name: &String| {
         name == "record_id"
@@ -268,7 +269,8 @@ fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, K
         .collect()
 }
 
-/// Returns the minimum and maximum over all row groups; none if a row group lacks them.
+/// Returns the minimum and maximum over all row groups, or none if the statistics of any row group
+/// are incomplete.
 fn bounds(physical: Physical, of_groups: &[&Statistics]) -> Option<(Value, Value)> {
     let exact = of_groups
         .iter()
@@ -278,7 +280,7 @@ fn bounds(physical: Physical, of_groups: &[&Statistics]) -> Option<(Value, Value
     }
     match physical {
         Physical::String => {
-            // UTF-8 bytes sort in the order of their characters, which is Delta's order.
+            // UTF-8 bytes sort in code point order, which is Delta's order.
             let texts = of_groups
                 .iter()
                 .map(|statistics| Some((statistics.min_bytes_opt()?, statistics.max_bytes_opt()?)));

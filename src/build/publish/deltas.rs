@@ -1,6 +1,6 @@
-//! Encodes column chunks of numbers by the difference of each from the one before. The bytes are
-//! those that the `parquet` crate writes, but the crate takes values one by one (the tests of
-//! `coded` compare). Columns that are not of this simple form are left to the crate.
+//! Encodes column chunks of numbers as differences between consecutive values. The output is
+//! byte-identical to that of the `parquet` crate, which processes values one by one. The tests in
+//! `coded` compare the two. Columns that do not have this simple form are left to the crate.
 //!
 //! Source: Apache Parquet, "Encodings", Delta Encoding.
 
@@ -13,9 +13,9 @@ use parquet::schema::types::ColumnDescPtr;
 use super::chunk::{Encoded, PageFacts, Paged, SharedCompressor, write_page_levels};
 use pubdata_core::error::Result;
 
-/// Number of pieces (miniblocks) of a block, each with a separate bit width.
+/// Number of miniblocks in a block, each with a separate bit width.
 const PIECES: usize = 4;
-/// Numbers in a piece.
+/// Number of values in a miniblock.
 const PIECE_NUMBERS: usize = 64;
 
 /// A column without nulls whose leaf is delta-encoded.
@@ -35,7 +35,7 @@ impl<'a> Deltas<'a> {
         (is_delta && !numbers.is_empty() && numbers.null_count() == 0).then_some(Self(numbers))
     }
 
-    /// Encodes the chunk of the leaf, which has one value per row.
+    /// Encodes the leaf's chunk, which has one value per row.
     pub fn encode(
         &self,
         leaf: &ColumnDescPtr,
@@ -75,7 +75,7 @@ impl<'a> Deltas<'a> {
     }
 }
 
-/// Appends numbers, packed as differences in blocks.
+/// Appends numbers as differences, packed in blocks.
 fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     let Some((first, others)) = numbers.split_first() else {
         return;
@@ -113,8 +113,8 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     }
 }
 
-/// Appends numbers of `width` bits, lowest bit first, and pads with zeros to `count` numbers, whose
-/// bits fill whole bytes.
+/// Appends `width`-bit numbers, lowest bit first, and pads them with zeros to `count` numbers,
+/// which fill complete bytes.
 fn pack(numbers: impl Iterator<Item = u64>, width: u32, count: usize, body: &mut Vec<u8>) {
     let end = body.len() + count * width as usize / 8;
     let (mut word, mut filled) = (0_u128, 0);
@@ -131,7 +131,7 @@ fn pack(numbers: impl Iterator<Item = u64>, width: u32, count: usize, body: &mut
     body.resize(end, 0);
 }
 
-/// Maps numbers of small magnitude to small values, whatever their sign.
+/// Maps numbers of small magnitude to small values, regardless of sign.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }

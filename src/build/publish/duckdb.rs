@@ -1,6 +1,6 @@
-//! Writes SQL that names a release's tables in DuckDB: a schema per family, a view per dataset over
-//! its parts, and the contracts' descriptions as comments. Writing a database file would need the
-//! DuckDB library; anyone with DuckDB can make one from this text.
+//! Writes SQL that names a release's tables in DuckDB: one schema per family, one view per dataset
+//! over its parts, and the contracts' descriptions as comments. Writing a database file would
+//! require the DuckDB library; anyone with DuckDB can create a database from the SQL.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,8 +9,7 @@ use pubdata_core::contract::{Column, Contract, Contracts};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{DatasetEntry, Manifest};
 
-/// Writes the views of a release whose files are below `location`, a path or a URL that DuckDB can
-/// read.
+/// Writes views for a release whose files are below `location`, a path or URL that DuckDB can read.
 ///
 /// # Errors
 /// `Config` if the location is empty or has characters that DuckDB reads as a pattern.
@@ -35,7 +34,7 @@ pub fn duckdb_views(manifest: &Manifest, contracts: &Contracts, location: &str) 
         .filter(|(_, dataset)| !dataset.parts.is_empty())
     {
         write_view(&mut sql, dataset_id, dataset, location);
-        // A contract of another version may describe columns that the parts lack.
+        // A contract with another version may describe columns that are missing from the parts.
         match contracts
             .get(dataset_id)
             .filter(|contract| contract.version == dataset.schema_version)
@@ -52,7 +51,7 @@ pub fn duckdb_views(manifest: &Manifest, contracts: &Contracts, location: &str) 
     Ok(sql)
 }
 
-/// Rejects characters that DuckDB reads as patterns, because it has no escape for them.
+/// Rejects characters that DuckDB reads as patterns, because DuckDB cannot escape them.
 fn check_location(location: &str) -> Result<()> {
     let wrong = location
         .chars()
@@ -86,8 +85,8 @@ fn write_view(sql: &mut String, dataset_id: &str, dataset: &DatasetEntry, locati
             text(&format!("{location}/{}", part.path))
         );
     }
-    // Folders above the release may be named `key=value`: these are not columns. Parts of an
-    // earlier minor version lack columns.
+    // Folders above the release may be named `key=value`, but these names are not columns. Parts
+    // built under an earlier minor version may not have all columns.
     sql.push_str("], hive_partitioning = false, union_by_name = true);\n");
 }
 

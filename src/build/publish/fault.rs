@@ -1,11 +1,11 @@
 //! Defines points where a test can kill the program. They are always compiled in, so that tests
 //! exercise the shipped code. They are harmless: the variable can only end the process, and the
-//! protocol survives an end at any instant.
+//! protocol survives termination at any moment.
 
-/// Environment variable that names the point at which to abort.
+/// Environment variable that names the fault point at which to abort.
 pub const VARIABLE: &str = "PUBDATA_FAULT";
 
-/// Fault points in the order in which a publish passes them.
+/// Fault points in the order in which publishing reaches them.
 pub const FAULT_POINTS: &[&str] = &[
     "stage.begun",
     "stage.part_written",
@@ -21,7 +21,7 @@ pub const FAULT_POINTS: &[&str] = &[
     "commit.staging_cleared",
 ];
 
-/// Fault points of a worker that executes units of a plan.
+/// Fault points in a worker that executes a plan's units.
 pub const TASK_FAULT_POINTS: &[&str] = &[
     "task.part_placed",
     "task.parts_placed",
@@ -31,7 +31,8 @@ pub const TASK_FAULT_POINTS: &[&str] = &[
 /// Aborts the process, without unwinding or flushing, if `PUBDATA_FAULT` names this point.
 ///
 /// # Panics
-/// With debug assertions, if the name is not in [`FAULT_POINTS`] or [`TASK_FAULT_POINTS`].
+/// If debug assertions are enabled and the name is not in [`FAULT_POINTS`] or
+/// [`TASK_FAULT_POINTS`].
 pub fn point(name: &str) {
     debug_assert!(
         FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name),
@@ -43,11 +44,11 @@ pub fn point(name: &str) {
 }
 
 /// Panics if `PUBDATA_FAULT` is `defect:` followed by the task's id. This simulates a file that
-/// triggers a defect in any line of a build. It does no more harm than a bad file: the task is
+/// triggers a defect anywhere in a build. It does no more harm than an invalid file: the task is
 /// blocked, and its last good build stays.
 ///
 /// # Panics
-/// If the variable requests it.
+/// If the environment variable requests it.
 pub fn defect(task_id: &str) {
     let is_selected = std::env::var(VARIABLE)
         .is_ok_and(|requested| requested.strip_prefix("defect:") == Some(task_id));

@@ -1,6 +1,6 @@
-//! Turns built frames into an immutable release and points a channel at it. A release has one
-//! Parquet part per dataset and partition, and one manifest. This module does not decide what is
-//! rebuilt (`run`) or whether data is good enough (`validate`).
+//! Turns built frames into an immutable release and points a channel at it. A release consists of
+//! one Parquet part per dataset and partition, and one manifest. This module does not decide what
+//! is rebuilt (`run`) or whether data is good enough (`validate`).
 //!
 //! ```text
 //!   stage     frame → Arrow → Parquet; build.json last, durable, in HOME/staging:
@@ -21,8 +21,9 @@
 //!   clear     the staged builds are removed
 //!   ledger    the run is recorded (by `run`)
 //! ```
-//! If the process is killed before the CAS, the channel points at the old release; after it, at the
-//! new one, which is complete. All other leftovers are overwritten, ignored or pruned.
+//! If the process is killed before the CAS, the channel points at the old release. After the CAS,
+//! the channel points at the new release, which is complete. All other leftovers are overwritten,
+//! ignored or pruned.
 
 mod batch;
 mod chunk;

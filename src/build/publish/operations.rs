@@ -1,5 +1,5 @@
-//! Lists, promotes, rolls back and prunes releases. Pruning spares what another publisher may be
-//! about to point at.
+//! Lists, promotes, rolls back and prunes releases. Pruning keeps anything that another publisher
+//! may be about to point at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,36 +12,36 @@ use pubdata_store::{
     ChannelAction, ChannelEntry, ChannelMove, DistributedRunStore, Manifest, Releases,
 };
 
-/// Minimum age of a prunable release that no channel ever pointed at: another machine may be about
-/// to point at it.
+/// Minimum age at which a release that no channel ever pointed at can be pruned. Another machine
+/// may be about to point at a younger one.
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
-/// Minimum age of a prunable plan. A distributed run may take many hours, and a late worker still
-/// needs the plan's files.
+/// Minimum age at which a plan can be pruned. A distributed run may take many hours, and a late
+/// worker still needs the plan's files.
 pub(super) const PLAN_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
-/// One line of a list of releases.
+/// One entry in a list of releases.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReleaseSummary {
     /// The release.
     pub release_id: ReleaseId,
-    /// When it was published, RFC 3339 UTC; null, like every value that only the manifest has, if
-    /// `damage` is not null.
+    /// When the release was published, RFC 3339 UTC. If `damage` is not null, this field and all
+    /// others that come from the manifest are null.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: Option<String>,
-    /// The run that published it; null if `damage` is not null.
+    /// The run that published the release; null if `damage` is not null.
     pub run_id: Option<String>,
     /// True if a build was made from samples; null if `damage` is not null.
     pub is_sample: Option<bool>,
-    /// Channels that point at it now.
+    /// Channels that currently point at the release.
     pub channels: Vec<String>,
-    /// Rows by dataset; empty if `damage` is not null.
+    /// Row count by dataset; empty if `damage` is not null.
     pub rows: BTreeMap<String, u64>,
-    /// Size of its parts in bytes; null if `damage` is not null.
+    /// Total size of the release's parts in bytes; null if `damage` is not null.
     pub size_bytes: Option<u64>,
-    /// Tasks that the last run for a channel pointing at this release could not rebuild.
+    /// Tasks that could not be rebuilt in the last run for a channel that points at this release.
     pub stale_tasks: BTreeSet<String>,
-    /// Why the manifest cannot be read; null if it can.
+    /// Why the manifest cannot be read; null if it is readable.
     pub damage: Option<String>,
 }
 
@@ -49,13 +49,13 @@ pub struct ReleaseSummary {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub releases: Vec<ReleaseId>,
-    /// Releases that were started and never finished.
+    /// Releases that were started but never finished.
     pub incomplete: Vec<ReleaseId>,
-    /// Plans, and staged units of plans, that have not changed for a day.
+    /// Plans, and staged plan units, that have not changed for a day.
     pub plans: Vec<String>,
 }
 
-/// Lists the complete releases, newest first; those with a damaged manifest come last.
+/// Lists the complete releases, newest first. Releases with a damaged manifest come last.
 pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     let mut pointing: BTreeMap<ReleaseId, Vec<String>> = BTreeMap::new();
     for name in releases.channels().await? {
@@ -127,11 +127,11 @@ async fn stale_tasks(
     stale
 }
 
-/// A move of a channel that is possible.
+/// A possible move of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedMove {
     pub channel: String,
-    /// Release that the channel points at now, with its generation.
+    /// Release that the channel currently points at, with the channel's generation.
     pub from: Option<ReleaseId>,
     pub generation: Option<u64>,
     pub release_id: ReleaseId,
@@ -152,12 +152,12 @@ impl PlannedMove {
     }
 }
 
-/// Points one channel at the release of another one, and copies the list of stale tasks. Returns
-/// none if the channel already points there.
+/// Points one channel at another channel's release, and copies the list of stale tasks. Returns
+/// none if the channel already points at that release.
 ///
 /// # Errors
-/// `Config` if nothing was published to `from`; `Busy` if another publisher moved the channel
-/// meanwhile.
+/// `Config` if nothing was published to `from`; `Busy` if another publisher moved the channel in
+/// the meantime.
 pub async fn promote(
     releases: &Releases,
     from: &str,
@@ -174,7 +174,7 @@ pub async fn promote(
     Ok(moved)
 }
 
-/// Returns what [`promote`] would do; moves nothing.
+/// Returns what [`promote`] would do, without moving the channel.
 pub async fn planned_promotion(
     releases: &Releases,
     from: &str,
@@ -198,13 +198,13 @@ pub async fn planned_promotion(
     .await
 }
 
-/// Points a channel at an earlier release: the given one, or the one published to it before the
-/// present one. Two rollbacks go back two releases. Returns none if the channel already points
-/// there.
+/// Points a channel at an earlier release: either the given one, or the one published to the
+/// channel before the current release. Two rollbacks go back two releases. Returns none if the
+/// channel already points at the release.
 ///
 /// # Errors
-/// `Config` if the channel has no earlier release; `Busy` if another publisher moved the channel
-/// meanwhile.
+/// `Config` if the channel has no earlier release; `Busy` if another publisher moved the channel in
+/// the meantime.
 pub async fn rollback(
     releases: &Releases,
     channel: &str,
@@ -217,7 +217,7 @@ pub async fn rollback(
     }
 }
 
-/// Returns what [`rollback`] would do; moves nothing.
+/// Returns what [`rollback`] would do, without moving the channel.
 pub async fn planned_rollback(
     releases: &Releases,
     channel: &str,
@@ -278,8 +278,8 @@ async fn planned_move(
     }))
 }
 
-/// Returns the newest existing release before the present one. A rollback discards what came after
-/// its target.
+/// Returns the newest existing release before the current one. A rollback discards all releases
+/// after its target.
 async fn previous_release(
     releases: &Releases,
     history: &[ChannelEntry],
@@ -302,13 +302,13 @@ async fn previous_release(
     Ok(None)
 }
 
-/// Deletes releases that are not among the newest `keep` of any channel's history, and the remains
-/// of unfinished ones. Releases that a channel points at are always kept. Releases that no channel
-/// ever pointed at are kept for an hour: another publisher may be about to point at one. The caller
-/// holds the run lock.
+/// Deletes releases that are not among the newest `keep` in any channel's history, and the remains
+/// of unfinished releases. A release that a channel points at is always kept. A release that no
+/// channel ever pointed at is kept for an hour, because another publisher may be about to point at
+/// it. The caller holds the run lock.
 ///
 /// # Errors
-/// `Config` if `keep` is 0; `Store` if something cannot be read or deleted.
+/// `Config` if `keep` is 0; `Store` if an object cannot be read or deleted.
 pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     let pruned = prunable(releases, keep, now).await?;
     for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
@@ -322,7 +322,7 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     Ok(pruned)
 }
 
-/// Returns what [`prune`] would delete; deletes nothing.
+/// Returns what [`prune`] would delete, without deleting anything.
 pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     if keep == 0 {
         return Err(

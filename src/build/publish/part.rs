@@ -1,5 +1,5 @@
-//! Encodes the Parquet file of a part, checks its rows against the contract and checks its bytes
-//! against the manifest. Equal rows of a task make equal bytes, whatever the clock, host or thread
+//! Encodes a part's Parquet file, checks its rows against the contract and checks its bytes against
+//! the manifest. Equal rows from a task produce equal bytes, regardless of clock, host or thread
 //! count.
 
 use pubdata_store::parquet_error;
@@ -42,22 +42,22 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::POINTERS;
 use pubdata_store::Part;
 
-/// Rows per page: what a lookup by key has to decode.
+/// Rows per page. A lookup by key has to decode one page.
 const PAGE_ROWS: usize = 4_096;
-/// Maximum number of rows to compare pairwise; larger groups use a hash table.
+/// Maximum number of rows to compare pairwise. Larger groups use a hash table.
 const FEW: usize = 16;
-/// Higher levels make parts 2 % smaller and builds 2 % longer.
+/// Higher levels make parts only 2 % smaller, but builds 2 % longer.
 const ZSTD_LEVEL: i32 = 1;
-/// Size in bytes below which column chunks are not compressed. Compression would hardly make them
-/// smaller, or even larger, and creating a compressor takes longer than everything else.
+/// Size in bytes below which column chunks are not compressed. Compression would barely shrink them
+/// or could even enlarge them, and creating a compressor takes longer than all other steps.
 const SMALL_BYTES: usize = 512;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
-/// Checks what the contract requires of a part as a whole: record ids of this dataset, rows in the
-/// order of `sort_by`, distinct keys, and the partition's value in each partition column.
+/// Checks the contract's requirements for a part: record ids belong to this dataset, rows are in
+/// `sort_by` order, keys are distinct, and each partition column contains the partition's value.
 ///
 /// # Errors
-/// `Contract`, with the dataset and the first wrong record.
+/// `Contract`, with the dataset and the first invalid record.
 pub fn check_rows(
     contract: &Contract,
     partition: &BTreeMap<String, String>,
@@ -78,7 +78,7 @@ fn check(
             "record id `{id}` does not begin with `{prefix}`"
         )));
     }
-    // Strictly ascending ids cannot repeat; most tables are sorted that way.
+    // Strictly ascending ids cannot repeat. Most tables are sorted by id.
     let do_ids_rise = (1..ids.len()).all(|row| ids.value(row - 1) < ids.value(row));
     let mut seen_ids = PlHashSet::with_capacity(if do_ids_rise { 0 } else { ids.len() });
     if let Some(id) = ids
@@ -128,17 +128,18 @@ fn check(
     Ok(())
 }
 
-/// Returns the record ids of the first and last row; none without rows.
+/// Returns the record ids of the first and last row, or none if the batch is empty.
 pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     let ids = record_ids(batch)?;
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
 }
 
-/// Encodes a part. Equal row groups, contracts and tasks make equal bytes, whatever the clock, host
-/// or thread count.
+/// Encodes a part. Equal row groups, contracts and tasks produce equal bytes, regardless of clock,
+/// host or thread count.
 ///
-/// `subjects` holds the footer lines about the subjects of a part of a sharded build. `program` is
-/// the program version of the build: an earlier one when its release is rebuilt.
+/// `subjects` contains the footer lines about the subjects in a part from a sharded build.
+/// `program` is the program version of the build, which is an earlier version when that version's
+/// release is rebuilt.
 ///
 /// # Errors
 /// `Store` if the rows cannot be written as Parquet, or a copied row group cannot be read.
@@ -179,7 +180,7 @@ pub fn encode(
                 .map(|(key, value)| KeyValue::new(key.to_owned(), value))
                 .collect(),
         ))
-        // Record ids are unique: a dictionary would hold them all and save nothing.
+        // Record ids are unique, so a dictionary would contain all of them and save no space.
         .set_column_dictionary_enabled(record_id(), false)
         .set_column_encoding(record_id(), Encoding::DELTA_BYTE_ARRAY);
     let leaf =
@@ -189,7 +190,8 @@ pub fn encode(
             .set_column_dictionary_enabled(leaf(name), false)
             .set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
     }
-    // A filter on a column with few allowed values is useless: every page holds most of them.
+    // A filter on a column with few allowed values is useless, because every page contains most of
+    // them.
     let is_selective = |name: &&String| {
         contract.column(name).is_some_and(|column| {
             column.column_type.physical == Physical::String && column.column_type.values.is_empty()
@@ -237,7 +239,7 @@ pub enum Chunk {
 }
 
 impl Chunk {
-    /// Appends the chunk to the row group, whose next column it must be.
+    /// Appends the chunk to the row group. The chunk must belong to the row group's next column.
     pub fn append(self, row_group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
         match self {
             Self::Ours((bytes, close)) => row_group
@@ -251,16 +253,16 @@ impl Chunk {
     }
 }
 
-/// A leaf of a row group before encoding.
+/// A leaf in a row group before encoding.
 enum Leaf {
     /// A leaf encoded by this module, with its index in the file.
     Ours(usize, ArrayRef),
     Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
 }
 
-/// Encodes the columns of a row group in parallel; each chunk's bytes depend only on its column.
-/// Chunks whose values take fewer than `small_bytes` are not compressed, whatever the properties
-/// say.
+/// Encodes the columns of a row group in parallel. Each chunk's bytes depend only on its column.
+/// Chunks whose values take fewer than `small_bytes` are not compressed, regardless of the
+/// properties.
 pub fn encode_group(
     rows: &RecordBatch,
     file: &SchemaDescriptor,
@@ -282,8 +284,8 @@ pub fn encode_group(
         }
         leaves.extend(ours);
     }
-    // The crate creates a writer for each leaf of a file, so this schema has only the leaves left
-    // to the crate.
+    // The crate creates a writer for each leaf in a file, so this schema contains only the leaves
+    // left to the crate.
     let schema = Arc::new(Schema::new(other_fields));
     let mut are_small = are_small.into_iter();
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
@@ -343,7 +345,8 @@ pub fn encode_group(
 }
 
 /// Records for each leaf of a column whether its values take fewer than `limit` bytes. The result
-/// depends only on the values, not on their encoding: no list or item of a part is null.
+/// depends only on the values, not on their encoding, because no list or list item in a part is
+/// null.
 fn collect_small_leaves(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
         let (first, end) = (
@@ -361,7 +364,7 @@ fn collect_small_leaves(column: &ArrayRef, limit: usize, are_small: &mut Vec<boo
     are_small.push(is_plain_size_below(column, limit));
 }
 
-/// Reports whether the texts, numbers or booleans of a column take fewer bytes than a limit.
+/// Reports whether a column's texts, numbers or booleans take fewer bytes than a limit.
 fn is_plain_size_below(column: &ArrayRef, limit: usize) -> bool {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return is_sum_below(
@@ -376,12 +379,12 @@ fn is_plain_size_below(column: &ArrayRef, limit: usize) -> bool {
     }
 }
 
-/// Returns the bytes that a text of this length takes.
+/// Returns the number of bytes that text of this length takes.
 fn of_text(length: usize) -> usize {
     size_of::<u32>() + length
 }
 
-/// Reports whether sizes add up to less than a limit; stops as soon as they do not.
+/// Reports whether sizes add up to less than a limit. Stops as soon as the sum reaches the limit.
 fn is_sum_below(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0
         && sizes
@@ -391,9 +394,9 @@ fn is_sum_below(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
             .is_some()
 }
 
-/// Splits a column into leaves, in order: a leaf encoded by this module is present, one left to the
-/// crate is none. Also returns the column made of the leaves left to the crate. The file's leaves
-/// begin with those of the column.
+/// Splits a column into leaves, in order. A leaf encoded by this module is present; a leaf left to
+/// the crate is none. Also returns a column with only the leaves left to the crate. `file` begins
+/// with the column's leaves.
 fn split(
     column: &ArrayRef,
     file: &[ColumnDescPtr],
@@ -466,8 +469,8 @@ fn split(
     Ok((leaves, Some(Arc::new(lists))))
 }
 
-/// Checks a part's bytes against the manifest: the digest, and a Parquet footer with the right
-/// number of rows.
+/// Checks a part's bytes against the manifest: the digest must match, and the Parquet footer must
+/// have the right number of rows.
 pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
     checked(part, bytes).map(drop)
 }
@@ -493,11 +496,11 @@ pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
     Ok(metadata)
 }
 
-/// Returns the first row whose primary key an earlier row has. The rows are in the contract's
+/// Returns the first row whose primary key occurs in an earlier row. The rows are in the contract's
 /// order.
 fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize>> {
-    // Rows with one key are contiguous as far as the order and the key share a prefix: only those
-    // have to be compared.
+    // Rows with the same key are contiguous if the order and the key share a prefix. Only rows that
+    // are equal in that prefix have to be compared.
     let together = contract
         .primary_key
         .iter()
@@ -522,7 +525,7 @@ fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize
     Ok(None)
 }
 
-/// Returns the first row whose columns equal those of an earlier one, with a hash table of all
+/// Returns the first row whose columns equal those of an earlier row, using a hash table of all
 /// rows.
 fn repeated_row(batch: &RecordBatch, names: &[String]) -> Result<Option<usize>> {
     let rows = rows_of(batch, names)?;
@@ -544,8 +547,8 @@ fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparato
     names.iter().map(compare).collect()
 }
 
-/// Returns the rank of each row's text, from one, for a dictionary-encoded column; zero for a row
-/// without a text.
+/// Returns the rank of each row's text in a dictionary-encoded column, starting from one. A row
+/// without text has rank zero.
 fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
     let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
     let values = dictionary.values().as_string_opt::<i32>()?;
@@ -567,7 +570,7 @@ fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
     )
 }
 
-/// Converts the columns to bytes that sort as the values do.
+/// Converts the columns to bytes that sort in the same order as the values.
 fn rows_of(batch: &RecordBatch, names: &[String]) -> Result<Rows> {
     let columns = names
         .iter()

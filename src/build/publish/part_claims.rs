@@ -1,5 +1,5 @@
-//! Checks the claims of a unit result or a manifest about parts against their rows. A digest only
-//! proves that the bytes are those that someone described.
+//! Checks claims about parts in a unit result or a manifest against the parts' rows. A digest
+//! proves only that the bytes are those that were described.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -23,17 +23,17 @@ use pubdata_store::{
 
 const WARNINGS: &str = "warnings";
 
-/// Maximum number of bytes that deflate makes of one byte. A row takes at least a byte, so no
-/// source holds more rows than this times its size.
+/// Maximum number of bytes that deflate can produce from one byte. A row takes at least one byte,
+/// so a source cannot contain more rows than this ratio times its size.
 const MAX_INFLATE_RATIO: u64 = 1_032;
 
-/// Facts read from the parts of one unit of a build. Each source row belongs to one unit.
+/// Facts read from the parts of one unit in a build. Each source row belongs to one unit.
 #[derive(Default)]
 pub struct UnitFacts {
-    /// False for parts of earlier versions: those do not count words, and the first version had
-    /// `key=value` folders.
+    /// False for parts from earlier versions. Those versions do not count words, and the first
+    /// version used `key=value` folders.
     is_of_this_version: bool,
-    /// Numbers of files, by source, snapshot and member.
+    /// Number assigned to each file, by source, snapshot and member.
     files: HashMap<(String, String, Option<String>), u32>,
     /// Rows that are the first source row of a published record, by file and offset.
     first: HashSet<(u32, u64)>,
@@ -47,24 +47,25 @@ pub struct UnitFacts {
 /// Facts read from the parts of one task.
 #[derive(Default)]
 pub struct TaskFacts {
-    /// By source, the number of rows that are the first of a published record, and of further rows.
+    /// By source: the number of rows that are the first of a published record, and the number of
+    /// further rows.
     rows: BTreeMap<String, (u64, u64)>,
     datasets: BTreeSet<String>,
-    /// Source and digest of the files that records point to, except archive members, which have
-    /// separate digests.
+    /// Source and digest of the files that records point to. Archive members are excluded, because
+    /// they have separate digests.
     files: BTreeSet<(String, String)>,
 }
 
-/// A dataset, with the value of each partition key by column.
+/// A dataset, with each partition key's value by column.
 type DatasetPartition = (String, BTreeMap<String, String>);
 
-/// Reported counts of the records that a part lacks.
+/// Counts reported for records that are missing from a part.
 struct Reported {
     path: String,
     quarantined: BTreeMap<String, u64>,
 }
 
-/// Records quarantined from a part.
+/// Records from a part that were quarantined.
 #[derive(Default)]
 struct QuarantinedRecords {
     by_rule: BTreeMap<String, u64>,
@@ -80,11 +81,11 @@ impl UnitFacts {
         }
     }
 
-    /// Compares a part's entry with its bytes: digest, size, dataset, task, path, partition, rows,
-    /// first and last record, and the counts of its report.
+    /// Compares a part's entry with its bytes: digest, size, dataset, task, path, partition, row
+    /// count, first and last record, and the counts in its report.
     ///
     /// # Errors
-    /// `Store`, with the part and what its bytes contradict.
+    /// `Store`, naming the part and the facts that contradict its bytes.
     pub fn add(&mut self, contract: &Contract, part: &Part, bytes: &Bytes) -> Result<()> {
         let refused = |what: String| Error::store(format!("part {}: {what}", part.path));
         let path = part_path(
@@ -198,7 +199,7 @@ impl UnitFacts {
             (text("source_id")?, text("snapshot")?, text("member")?);
         let offsets = cast(column("offset")?, &DataType::UInt64)?;
         let offsets = offsets.as_primitive::<UInt64Type>();
-        // Adjacent pointers mostly refer to the same file.
+        // Adjacent pointers usually refer to the same file.
         let mut last = None;
         for borders in lists.value_offsets().windows(2) {
             for index in borders[0]..borders[1] {
@@ -234,7 +235,7 @@ impl UnitFacts {
         Ok(())
     }
 
-    /// Returns the facts of all parts of the unit together, and contradictions between the reported
+    /// Returns the combined facts about the unit's parts, and contradictions between the reported
     /// and the published quarantined records.
     pub fn finish(self) -> (TaskFacts, Vec<String>) {
         let sources: HashMap<u32, &str> = self
@@ -298,7 +299,7 @@ impl UnitFacts {
 }
 
 impl TaskFacts {
-    /// Adds the facts of another unit of the task.
+    /// Adds the facts about another unit of the task.
     pub fn merge(&mut self, other: Self) {
         for (source_id, (records, merged)) in other.rows {
             let own = self.rows.entry(source_id).or_default();
@@ -308,12 +309,12 @@ impl TaskFacts {
         self.files.extend(other.files);
     }
 
-    /// Notes that a part of a dataset was reused from the last release.
+    /// Notes that a dataset's part was reused from the last release.
     pub fn add_reused(&mut self, dataset_id: &str) {
         self.datasets.insert(dataset_id.to_owned());
     }
 
-    /// Returns contradictions about the task: a dataset of `produces` without a part, records that
+    /// Returns contradictions about the task: a dataset in `produces` without a part, records that
     /// point to files other than the inputs, and row counts that do not add up.
     pub fn contradictions(&self, produces: &[String], entry: &TaskEntry) -> Vec<String> {
         let mut found: Vec<String> = produces
@@ -395,7 +396,7 @@ impl QuarantinedRecords {
     }
 }
 
-/// Facts collected from the rows of a part.
+/// Facts collected from a part's rows.
 struct PartRows<'c> {
     contract: &'c Contract,
     part: &'c Part,
@@ -460,7 +461,7 @@ impl<'c> PartRows<'c> {
                 )));
             }
         }
-        // The keys of a shard's subjects end in the name of its bucket.
+        // The subject keys in a shard end in the name of the shard's bucket.
         let is_of_shard = self.part.fingerprint.is_some() && self.part.quarantined_from().is_none();
         if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
             && let Some(id) = ids
@@ -527,19 +528,19 @@ impl<'c> PartRows<'c> {
     }
 }
 
-/// Counts that the report of a part has, from its rows.
+/// The counts in a part's report, computed from its rows.
 pub(super) struct RowCounts {
     /// Records by warning code.
     pub warnings: BTreeMap<String, u64>,
-    /// By coded column.
+    /// Word counts by coded column.
     pub words: BTreeMap<String, WordCounts>,
 }
 
 impl RowCounts {
-    /// Counts the rows of a part.
+    /// Counts a part's rows.
     ///
     /// # Errors
-    /// `Store`, when a column is missing.
+    /// `Store` if a column is missing.
     pub fn from_batch(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let (mut warnings, mut words) = (BTreeMap::new(), WordTally::new(contract));
         if contract.column(WARNINGS).is_some() {
@@ -591,7 +592,7 @@ fn shown(cells: &StringArray, row: usize) -> &str {
     }
 }
 
-/// Passes each item of a column of text lists to `see`.
+/// Passes each item in a column of text lists to `see`.
 fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
     let lists = column
         .as_list_opt::<i32>()
@@ -608,13 +609,13 @@ fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
     Ok(())
 }
 
-/// Returns a value of the footer.
+/// Returns a value from the footer.
 fn footer<'m>(metadata: &'m ArrowReaderMetadata, key: &str) -> Option<&'m str> {
     let pairs = metadata.metadata().file_metadata().key_value_metadata()?;
     pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
-/// Returns the columns that are not lists: an empty list is a value in the file, but not in a
+/// Returns the columns that are not lists. An empty list is a value in the file, but not in a
 /// report.
 fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
     let is_flat = |name: &&String| {
@@ -626,7 +627,8 @@ fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
     names.iter().filter(is_flat).cloned().collect()
 }
 
-/// Returns the columns without a value in any row, except lists; empty if the part has no rows.
+/// Returns the columns without a value in any row, except lists. The result is empty if the part
+/// has no rows.
 fn empty_columns(metadata: &ArrowReaderMetadata) -> Vec<String> {
     let rows = metadata.metadata().file_metadata().num_rows();
     let mut nulls: BTreeMap<&str, i64> = BTreeMap::new();

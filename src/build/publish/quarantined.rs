@@ -1,5 +1,5 @@
-//! Reads the issues that quarantined records in the last release, for subjects whose records are
-//! reused.
+//! Reads the issues that caused records to be quarantined in the last release, for subjects whose
+//! records are reused.
 
 use arrow::array::{Array, AsArray, StringArray};
 use bytes::Bytes;
@@ -12,12 +12,12 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 use pubdata_store::pointers_at;
 
-/// Returns the issues behind a quarantine part, for the wanted subjects. Its record ids are
+/// Returns the issues in a quarantine part for the selected subjects. Record ids have the form
 /// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, possibly followed by `#2` and so
 /// on.
 ///
 /// # Errors
-/// `Store` if the bytes are not such a part.
+/// `Store` if the bytes are not a quarantine part.
 pub fn quarantined_issues(part: Bytes, is_selected: impl Fn(&str) -> bool) -> Result<Vec<Issue>> {
     let mut findings = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(part)

@@ -1,5 +1,5 @@
-//! Replaces the records of some subjects in a part of the last release, so that the part equals the
-//! one that a build of all rows makes.
+//! Replaces some subjects' records in a part of the last release, so that the part equals the one
+//! produced by a build of all rows.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -18,16 +18,16 @@ use super::reused::with_schema;
 use pubdata_core::contract::Contract;
 use pubdata_core::error::Result;
 
-/// The records of some subjects in one dataset partition, as two builds make them.
+/// Some subjects' records in one dataset partition, as produced by two builds.
 pub struct Replacement {
-    /// As the last release has them, if its part was made from the same sources.
+    /// The records in the last release, if its part was built from the same sources.
     pub before: RecordBatch,
     pub before_report: PartReport,
     pub now: RecordBatch,
     pub now_report: PartReport,
 }
 
-/// A part after some of its records were replaced.
+/// A part after some of its records have been replaced.
 pub struct ReplacedPart {
     pub rows: RecordBatch,
     pub report: PartReport,
@@ -35,10 +35,10 @@ pub struct ReplacedPart {
     pub kept: usize,
 }
 
-/// Reads all rows of a part, with the columns of a schema.
+/// Reads all rows of a part, with a schema's columns.
 ///
 /// # Errors
-/// `Store`, when the bytes are not such a part.
+/// `Store` if the bytes are not a Parquet part with these columns.
 pub fn rows_of_part(bytes: Bytes, schema: &SchemaRef) -> Result<RecordBatch> {
     let batches = ParquetRecordBatchReaderBuilder::try_new(bytes)
         .map_err(parquet_error)?
@@ -50,13 +50,13 @@ pub fn rows_of_part(bytes: Bytes, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(concat_batches(schema, &batches)?)
 }
 
-/// Replaces records of a part. `rows` are all its rows, in the contract's order; none if the last
-/// release does not have the part. Returns the reason instead if the part does not fit: if its
-/// records of the subjects are not those of `before`, or the counts of the whole part do not follow
-/// from those of its pieces.
+/// Replaces records in a part. `rows` contains all rows of the part, in the contract's order, or
+/// none if the last release does not have the part. Returns a reason instead if the part cannot be
+/// replaced. This happens if its records for the subjects differ from `before`, or if the counts
+/// for the entire part do not follow from those of its pieces.
 ///
 /// # Errors
-/// `Store`, when a column is missing.
+/// `Store` if a column is missing.
 pub fn replace(
     contract: &Contract,
     part: Option<(&Part, &RecordBatch)>,
@@ -70,7 +70,7 @@ pub fn replace(
     } = replacement;
     let schema = now.schema();
     let none = RecordBatch::new_empty(schema.clone());
-    // A part that is not there has no rows: its columns are as empty as those of the new rows.
+    // A missing part has no rows, so its columns are as empty as those of the new rows.
     let none_listed = PartReport {
         empty_columns: now_report.empty_columns.clone(),
         ..PartReport::default()
@@ -130,7 +130,7 @@ pub fn replace(
     }))
 }
 
-/// Rows of the part that are kept, and the new ones, in the contract's order and in pieces.
+/// Merges the kept rows of the part and the new rows in the contract's order, in slices.
 fn merged(
     contract: &Contract,
     rows: &RecordBatch,
@@ -163,7 +163,8 @@ fn merged(
     for run in kept {
         let mut start = run.start;
         while start < run.end && next < now.num_rows() {
-            // The new rows up to `next` are placed; the next one goes before the first row above it.
+            // The new rows up to `next` are in position. The next one goes before the first kept
+            // row that sorts after it.
             let before = start
                 + partition_point(run.end - start, |offset| {
                     compare(start + offset, next).is_lt()
@@ -194,7 +195,7 @@ fn merged(
     Ok(Ok(pieces))
 }
 
-/// Number of leading positions below `length` that fulfil a predicate.
+/// Returns the number of leading positions below `length` that satisfy a predicate.
 fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, length);
     while low < high {
@@ -208,14 +209,14 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Rows that decide which columns of a part have no value.
+/// Rows that determine which columns in a part have no value.
 struct EmptyColumns<'a> {
     merged: &'a RecordBatch,
     kept: usize,
     removed: usize,
 }
 
-/// The report of a part from that of the last release and those of the records that were replaced.
+/// Computes a part's report from the last release's report and the reports on the replaced records.
 fn report_of(
     report: &PartReport,
     [before, now]: [&PartReport; 2],
@@ -253,8 +254,9 @@ fn report_of(
     })
 }
 
-/// The columns without a value; none are listed if no report lists them. In a file, a list without
-/// a value and an empty list are equal: only the reports tell them apart.
+/// Returns the columns without a value. If no report lists such columns, the result does not list
+/// any. In a file, a list without a value and an empty list are equal; only the reports distinguish
+/// the two.
 fn empty_columns(
     report: &PartReport,
     now: &PartReport,
@@ -278,7 +280,7 @@ fn empty_columns(
             Some(_) if *kept == 0 => in_now,
             Some(_) if in_part || *removed == 0 => in_part && (in_now || !has_new),
             Some(_) if has_new && !in_now => false,
-            // The only empty list may be one of those that were replaced.
+            // The only empty list may be in one of the replaced records.
             Some(_) => return Err(format!("whether `{name}` has a value is not known")),
         };
         if is_empty {

@@ -1,5 +1,5 @@
-//! Reuses rows of the last release's part: copies whole row groups as bytes and re-encodes the
-//! rest.
+//! Reuses rows from the last release's part. Copies entire row groups as bytes and re-encodes the
+//! remaining rows.
 
 use pubdata_store::parquet_error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,24 +23,24 @@ use super::subjects::{PartSubject, SUBJECTS};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::{Inputs, POINTERS};
 
-/// A published part of a sharded build, whose rows the next build may reuse.
+/// A published part from a sharded build. The next build may reuse its rows.
 #[derive(Debug)]
 pub struct PreviousPart {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
     /// Subjects in the order of their rows.
     subjects: Vec<PartSubject>,
-    /// First row of each row group, followed by the number of rows.
+    /// First row of each row group, followed by the total number of rows.
     borders: Vec<usize>,
 }
 
-/// Rows of an earlier part that are reused.
+/// Rows to reuse from an earlier part.
 pub struct ReusedRows {
     part: PreviousPart,
     /// Rows of each reused subject.
     pub(super) runs: Vec<(String, Range<usize>)>,
-    /// Decoded row groups that also hold rows that are not reused. The latter are compared with the
-    /// new rows; the reused rows are encoded again.
+    /// Decoded row groups that also contain rows that are not reused. Those rows are compared with
+    /// the new rows; the reused rows are encoded again.
     mixed: BTreeMap<usize, Vec<RecordBatch>>,
     /// Ids of the first and last reused record.
     ends: Option<(String, String)>,
@@ -49,13 +49,13 @@ pub struct ReusedRows {
 }
 
 impl PreviousPart {
-    /// Reads the footer of a part; reads no row.
+    /// Reads a part's footer without reading any rows.
     ///
     /// # Errors
-    /// `Store` if the bytes are not a part of a sharded build.
+    /// `Store` if the bytes are not a part from a sharded build.
     pub fn open(bytes: Bytes) -> Result<Self> {
-        // The copy needs these: an index or statistic that is not read would be missing from the
-        // copied row group.
+        // The copy needs these options. An index or statistic that is not read would be missing
+        // from the copied row group.
         let options = ArrowReaderOptions::new()
             .with_page_index_policy(PageIndexPolicy::Required)
             .with_encoding_stats_as_mask(false);
@@ -132,12 +132,12 @@ impl PreviousPart {
         self.borders.len() - 1
     }
 
-    /// Returns the row range of a group.
+    /// Returns the row range of a row group.
     fn border(&self, group: usize) -> Range<usize> {
         self.borders[group]..self.borders[group + 1]
     }
 
-    /// Reads the leaf columns of a group whose dotted path is wanted.
+    /// Reads those leaf columns of a row group whose dotted path is selected.
     fn read(&self, group: usize, is_selected: impl Fn(&str) -> bool) -> Result<Vec<RecordBatch>> {
         let leaves = self.metadata.parquet_schema().columns().iter().enumerate();
         let selected = leaves
@@ -183,7 +183,7 @@ impl ReusedRows {
             .collect()
     }
 
-    /// Returns rows of a group with at least the wanted leaves.
+    /// Returns rows from a row group with at least the selected leaves.
     fn some_of(
         &self,
         group: usize,
@@ -250,11 +250,11 @@ impl ReusedRows {
         Ok(record_ids(batch)?.value(0).to_owned())
     }
 
-    /// Checks that reused rows point to inputs of this build: to its snapshots, or to archive
-    /// members, which have separate digests. Skips row groups whose statistics already prove it.
+    /// Checks that reused rows point to this build's inputs: its snapshots, or archive members,
+    /// which have separate digests. Skips row groups whose statistics already prove this.
     ///
     /// # Errors
-    /// `Store` if a row points to something that is not among `inputs`, or has no pointers.
+    /// `Store` if a row has no pointers, or points to a file that is not among `inputs`.
     pub(super) fn check_pointers(&self, inputs: &Inputs) -> Result<()> {
         let leaves = ["source_id", "snapshot", "member"].map(pointer_leaf);
         for group in self.groups() {
@@ -272,8 +272,8 @@ impl ReusedRows {
         Ok(())
     }
 
-    /// Reports whether the statistics prove that each pointer of a row group refers to a member of
-    /// one source, which is among the inputs.
+    /// Reports whether statistics prove that every pointer in a row group refers to a member of a
+    /// single source that is among the inputs.
     fn all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
         let statistics = |name: &str| {
             self.part
@@ -306,18 +306,18 @@ impl ReusedRows {
             ..borders.partition_point(|border| *border < rows.end)
     }
 
-    /// Returns the row groups that contain exactly these rows, if their borders match.
+    /// Returns the row groups that contain exactly these rows, if group borders match the range.
     pub(super) fn groups_of(&self, rows: &Range<usize>) -> Option<Range<usize>> {
         let border = |row: &usize| self.part.borders.binary_search(row).ok();
         Some(border(&rows.start)?..border(&rows.end)?)
     }
 
-    /// Returns the first row of each of these row groups, and the end of the last.
+    /// Returns the first row of each of these row groups, and the end of the last group.
     pub(super) fn borders(&self, groups: Range<usize>) -> &[usize] {
         &self.part.borders[groups.start..=groups.end]
     }
 
-    /// Reads the row groups that are not decoded yet.
+    /// Reads the row groups that have not been decoded yet.
     pub(super) fn read_groups(
         &self,
         groups: impl IntoIterator<Item = usize>,
@@ -332,8 +332,8 @@ impl ReusedRows {
             .collect()
     }
 
-    /// Returns a range of rows with the columns of a schema. Their row groups must be decoded
-    /// already: either partly reused, or among those in `read`.
+    /// Returns a range of rows with a schema's columns. The row groups must already be decoded:
+    /// they are either partly reused or contained in `read`.
     pub(super) fn rows_of(
         &self,
         rows: &Range<usize>,
@@ -398,7 +398,7 @@ impl ReusedRows {
         0..self.part.groups()
     }
 
-    /// Returns the rows of a group that are not reused; their pointers may be missing.
+    /// Returns the rows in a row group that are not reused. Their pointers may be missing.
     pub(super) fn others(&self, group: usize) -> Result<Vec<RecordBatch>> {
         let (reused, border) = (self.in_group(group), self.part.border(group));
         let starts = std::iter::once(border.start).chain(reused.iter().map(|rows| rows.end));
@@ -419,7 +419,7 @@ impl ReusedRows {
         }
     }
 
-    /// Returns the ids of the first and last record of the reused and the other records together.
+    /// Returns the ids of the first and last record among the reused and the other records.
     pub fn key_range(&self, other: Option<(String, String)>) -> Option<(String, String)> {
         let Some((first, last)) = self.ends.clone() else {
             return other;
@@ -427,7 +427,7 @@ impl ReusedRows {
         let Some(other) = other else {
             return Some((first, last));
         };
-        // All rows of a subject are either reused or not.
+        // A subject's rows are either all reused or all new.
         let first = if subject_of(&other.0) < subject_of(&first) {
             other.0
         } else {
@@ -442,8 +442,8 @@ impl ReusedRows {
     }
 }
 
-/// Restores a chunk's metadata as it was written. Signed columns store their minimum and maximum
-/// twice, the second time for old readers; the reader does not keep that.
+/// Restores a chunk's metadata as originally written. For signed columns, the minimum and maximum
+/// are stored a second time for old readers, but the reader does not retain the second copy.
 fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
     let Some(statistics) = chunk
         .statistics()
@@ -485,7 +485,7 @@ fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
         .map_err(parquet_error)
 }
 
-/// Returns a range of the rows of consecutive batches, as slices of these batches.
+/// Returns a range of rows from consecutive batches, as slices of these batches.
 fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = RecordBatch> {
     let mut before = 0;
     batches.iter().filter_map(move |batch| {
@@ -499,10 +499,10 @@ fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = R
     })
 }
 
-/// Gives rows of the last release the columns of a schema.
+/// Converts rows from the last release to a schema's columns.
 ///
 /// # Errors
-/// `Store`, when the rows have other columns.
+/// `Store` if the rows have other columns.
 pub(super) fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema
         .fields()
@@ -520,8 +520,8 @@ fn pointer_leaf(name: &str) -> String {
     format!("{POINTERS}.list.item.{name}")
 }
 
-/// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to
-/// archive members, which have separate digests.
+/// Checks that rows from an earlier build point to this build's inputs: its snapshots, or archive
+/// members, which have separate digests.
 fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
     let not_pointers = || Error::store("the last release's rows hold no pointers");
     let lists = column_of(batch, POINTERS)?

@@ -1,5 +1,5 @@
-//! Decides the borders of a part's row groups and the content of each: new rows, rows of the last
-//! release, or one of its row groups unchanged.
+//! Determines the borders of a part's row groups and the content of each group: new rows, rows from
+//! the last release, or an unchanged row group from the last release.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,17 +13,17 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Inputs;
 
-/// Minimum number of rows in a row group of a sharded part, except the last.
+/// Minimum number of rows in each row group of a sharded part, except the last group.
 const GROUP_ROWS: usize = 4_096;
 
 /// A row group to write into a part.
 pub enum Group<'c> {
     Encoded(RecordBatch),
-    /// A row group of the last release's part, by index.
+    /// A row group from the last release's part, by index.
     Copied(&'c ReusedRows, usize),
 }
 
-/// Rows of one subject: new or reused.
+/// Rows of one subject, either new or reused.
 #[derive(Debug, Clone)]
 enum Run {
     New(Range<usize>),
@@ -41,21 +41,21 @@ impl Run {
 /// The row groups of a sharded part.
 pub struct Grouped<'c> {
     pub groups: Vec<Group<'c>>,
-    /// Number of rows of each subject that has any.
+    /// Row count of each subject that has rows.
     pub rows: BTreeMap<&'c str, usize>,
 }
 
-/// Composes the row groups of a sharded part from new and reused rows. Both are in the contract's
-/// order, which begins with the subject.
+/// Composes the row groups of a sharded part from new and reused rows. Both kinds of row are in the
+/// contract's order, which begins with the subject.
 ///
-/// A group has whole subjects and at least [`GROUP_ROWS`] rows. After that, half of the subjects
-/// may begin the next group, chosen by the digest of their key. So the borders depend only on the
-/// rows. After a changed subject they soon fall where they were before, and unchanged groups are
-/// copied.
+/// A row group contains complete subjects and at least [`GROUP_ROWS`] rows. Beyond that number,
+/// half of all subjects may begin the next group, selected by the digest of their key. Therefore
+/// the borders depend only on the rows. A few subjects after a changed subject, the borders are the
+/// same as before, and unchanged groups are copied.
 ///
 /// # Errors
 /// `Store` if a subject has both new and reused rows, or if reused rows lack columns of the new
-/// ones. The same if they point to something that is not among `inputs`.
+/// rows. The same if reused rows point to a file that is not among `inputs`.
 pub fn groups_by_subject<'c>(
     new: &'c RecordBatch,
     reused: Option<&'c ReusedRows>,
@@ -105,12 +105,13 @@ pub fn groups_by_subject<'c>(
     })
 }
 
-/// Reports whether a subject may begin a row group. Uses other bits of the digest than the buckets.
+/// Reports whether a subject may begin a row group. Uses different bits of the digest than
+/// bucketing does.
 fn begins_group(subject: &str) -> bool {
     Digest::sha256(subject.as_bytes()).as_bytes()[31].is_multiple_of(2)
 }
 
-/// Cuts rows of a batch into row groups of at most [`ROW_GROUP_ROWS`].
+/// Divides a batch's rows into row groups of at most [`ROW_GROUP_ROWS`].
 pub fn slices<'c>(batch: &RecordBatch, rows: Range<usize>) -> impl Iterator<Item = Group<'c>> {
     chunks(&rows)
         .map(|chunk| Group::Encoded(batch.slice(chunk.start, chunk.len())))
@@ -125,7 +126,7 @@ fn chunks(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
         .map(move |start| start..end.min(start + ROW_GROUP_ROWS))
 }
 
-/// Returns the range from the first row of the first run to the last row of the last.
+/// Returns the range from the first run's first row to the last run's last row.
 fn span(runs: &[Run]) -> Range<usize> {
     let rows = |run: &Run| match run {
         Run::New(rows) | Run::Kept(rows) => rows.clone(),
@@ -168,8 +169,8 @@ impl ReusedRows {
         Ok(arranged)
     }
 
-    /// Returns the row groups that contain exactly these rows, if they would be cut the same way
-    /// now.
+    /// Returns the row groups that contain exactly these rows, if the rows would be divided the
+    /// same way now.
     fn whole_groups(&self, runs: &[Run]) -> Option<Range<usize>> {
         let is_kept = runs.iter().all(|run| matches!(run, Run::Kept(_)));
         let rows = span(runs);

@@ -1,11 +1,11 @@
-//! Writes numbers as a mix of runs and bit-packed groups of eight, with the same choices as the
-//! `parquet` crate. The tests of `coded` compare the bytes with the crate's.
+//! Writes numbers as a mix of runs and bit-packed groups of eight, making the same choices as the
+//! `parquet` crate. The tests in `coded` compare the bytes with the crate's output.
 //!
 //! Source: Apache Parquet, "Encodings", Run Length Encoding / Bit-Packing Hybrid.
 
 /// Minimum length of a run.
 const GROUP: usize = 8;
-/// Maximum number of groups behind one header.
+/// Maximum number of groups after one header.
 const MAX_GROUPS: usize = 63;
 
 /// Writes levels from zero to `most`, preceded by their length in bytes.
@@ -19,16 +19,16 @@ pub fn write_levels(most: i16, body: &mut Vec<u8>, put: impl FnOnce(&mut Runs<'_
     body[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Returns the number of bits that a number takes.
+/// Returns the number of bits in a number.
 pub fn bits(number: u32) -> u8 {
     (u32::BITS - number.leading_zeros()) as u8
 }
 
-/// Encoder of numbers into a page.
+/// Encodes numbers into a page.
 pub struct Runs<'b> {
     width: u8,
     body: &'b mut Vec<u8>,
-    /// Numbers of the groups that are packed together.
+    /// Numbers in the groups that are packed together.
     pending: Vec<u32>,
     current: u32,
     /// Number of consecutive occurrences of `current` since the last group.

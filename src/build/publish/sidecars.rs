@@ -1,5 +1,5 @@
-//! Writes the sidecar files of a release: a Delta log for each dataset and one Data Package for
-//! all.
+//! Writes a release's sidecar files: one Delta log per dataset and a single Data Package for the
+//! release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,9 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{DATA_PACKAGE, Releases, delta_log_path};
 
 impl Prepared {
-    /// Writes the sidecar files into the release and returns their digests by path. A dataset with
-    /// a part that its contract's schema cannot read gets no log: engines would read wrong values.
+    /// Writes the sidecar files into the release and returns their digests by path. If the
+    /// contract's schema cannot read one of a dataset's parts, the dataset does not get a log,
+    /// because query engines would read incorrect values.
     pub(super) async fn write_sidecars(
         &self,
         releases: &Releases,

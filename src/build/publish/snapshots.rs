@@ -1,4 +1,4 @@
-//! Finds the snapshots that a home, or a store shared by several homes, no longer needs.
+//! Finds the snapshots that are no longer needed in a home, or in a store shared by several homes.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{DistributedRunStore, Home, Releases, SharedFile, Snapshots, StoredSnapshot};
 
-/// Snapshots that nothing needs any more.
+/// Snapshots that are no longer needed.
 #[derive(Default)]
 pub struct UnneededSnapshots {
     of_home: Vec<StoredSnapshot>,
-    /// Snapshots in the store, if the store is not the home itself.
+    /// Snapshots in the store, if the store is separate from the home.
     of_store: Vec<SharedFile>,
 }
 
 impl UnneededSnapshots {
-    /// Finds unneeded snapshots. In the home: those that no kept release of the home or the store
-    /// was made from, and that are not the newest of any URL. In the store: those that no kept
-    /// release was made from and no plan names, once they are a day old. Another home may be about
-    /// to write a plan that names a younger one.
+    /// Finds unneeded snapshots. In the home, a snapshot is unneeded if no kept release in the home
+    /// or the store was built from it, and it is not the newest for any URL. In the store, a
+    /// snapshot is unneeded if no kept release was built from it, no plan names it, and it is at
+    /// least a day old. Another home may be about to write a plan that names a younger snapshot.
     ///
     /// # Errors
     /// `Store` if manifests, snapshots or plans cannot be read.
@@ -73,8 +73,8 @@ impl UnneededSnapshots {
         Ok(unneeded)
     }
 
-    /// Rejects a separate store without releases: the needed snapshots are unknown, and it may be
-    /// the wrong store.
+    /// Rejects a separate store without releases, because the needed snapshots are then unknown. It
+    /// may also be the wrong store.
     ///
     /// # Errors
     /// `Config` if the store has no release; `Store` if the releases cannot be listed.
@@ -121,8 +121,8 @@ impl UnneededSnapshots {
     }
 }
 
-/// Returns the snapshots that any release refers to, except the releases in `without`. All others
-/// may be deleted.
+/// Returns the snapshots that any release refers to, except the releases in `without`. All other
+/// snapshots may be deleted.
 pub async fn referenced_snapshots(
     releases: &Releases,
     without: &[ReleaseId],

@@ -1,5 +1,5 @@
-//! Writes a task's build to the staging folder, where the commit of this or the next run finds it.
-//! A build without its description, which is written last, is ignored.
+//! Writes a task's build to the staging folder, where the commit in this run or the next one finds
+//! it. The description is written last, and a build without one is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,21 +21,21 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::{Inputs, SourceRows};
 use pubdata_store::{Home, Part, PartReport, Staging, TaskEntry, part_path};
 
-/// Format of a staged build's description; a build in another format is built again.
+/// Format version of a staged build's description. A build in another format is built again.
 pub const STAGED_FORMAT_VERSION: u32 = 2;
 
-/// One dataset partition that passed validation: every contract column, sorted.
+/// One dataset partition that passed validation, with every contract column and sorted rows.
 #[derive(Debug, Clone)]
 pub struct BuiltTable {
     pub dataset_id: String,
-    /// Value of each partition key, by contract column.
+    /// Each partition key's value, by contract column.
     pub partition: BTreeMap<String, String>,
     pub frame: DataFrame,
     pub rows: RowValidation,
     pub report: PartReport,
 }
 
-/// Tells whether validation has checked the ids, order and keys of the rows; otherwise the part is
+/// Specifies whether validation has checked the rows' ids, order and keys. If not, the part is
 /// checked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowValidation {
@@ -49,7 +49,7 @@ pub struct Build {
     pub task_id: String,
     pub entry: TaskEntry,
     pub inputs: Inputs,
-    /// The datasets of the task, and `pubdata.quarantine` if a record was quarantined.
+    /// The task's datasets, and `pubdata.quarantine` if any record was quarantined.
     pub tables: Vec<BuiltTable>,
 }
 
@@ -60,7 +60,7 @@ pub struct StagedBuild {
     pub entry: TaskEntry,
     /// Parts, sorted by path.
     pub parts: Vec<StagedPart>,
-    /// Notes on totals to report that no part contains.
+    /// Notes to report on totals. No part contains these notes.
     pub notes: Vec<String>,
     pub(super) place: StagingLocation,
 }
@@ -69,7 +69,7 @@ pub struct StagedBuild {
 #[derive(Debug, Clone)]
 pub(super) enum StagingLocation {
     Home(Staging),
-    /// Parts that other machines left in the store: the key of each, by path.
+    /// Parts that other machines left in the store: each part's key, by path.
     Store(BTreeMap<String, String>),
 }
 
@@ -97,8 +97,8 @@ impl StagedBuild {
 pub struct StagedPart {
     pub dataset_id: String,
     pub schema_version: String,
-    /// True for a part reused from the last release; its bytes are there and not in the staging
-    /// folder.
+    /// True for a part reused from the last release. Its bytes are in that release and not in the
+    /// staging folder.
     #[serde(default)]
     #[serde(rename = "is_carried")]
     pub is_reused: bool,
@@ -109,14 +109,14 @@ pub struct StagedPart {
 struct Description {
     format_version: u32,
     task_id: String,
-    /// Hash of what the build was checked against besides its inputs; none if unknown.
+    /// Hash of everything the build was checked against besides its inputs; none if unknown.
     against: Option<Digest>,
     entry: TaskEntry,
     parts: Vec<StagedPart>,
     notes: Vec<String>,
 }
 
-/// Writes a build's parts where the commit of this or the next run finds them.
+/// Writes a build's parts where the commit in this run or the next one finds them.
 ///
 /// # Errors
 /// `Contract`, with dataset, column and record, if a frame violates its contract; `Store` if
@@ -136,38 +136,38 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
     stage.finish(source_rows, BTreeSet::new(), Vec::new())
 }
 
-/// Tells whether to keep statistics of a build for a comparison with another one.
+/// Specifies whether to keep a build's statistics for comparison with another build.
 #[derive(Debug, Clone, Copy)]
 pub struct KeepStatistics(pub bool);
 
-/// Callback for each part made only of new rows, with the rows while they are in memory. Columns
-/// with few distinct texts are dictionary-encoded.
+/// Callback for each part that consists only of new rows, with the rows while they are in memory.
+/// Columns with few distinct values are dictionary-encoded.
 pub type PartObserver = Arc<dyn Fn(&Part, &RecordBatch) + Send + Sync>;
 
-/// A build that is being staged table by table, possibly by several threads.
+/// A build that is staged table by table, possibly by several threads.
 pub struct Stage<'a> {
     contracts: &'a Contracts,
     task_id: String,
     entry: TaskEntry,
     place: Mutex<StagingLocation>,
     parts: Mutex<BTreeMap<String, StagedPart>>,
-    /// Statistics by dataset; none if there is no build to compare with.
+    /// Statistics by dataset; none if the build is not compared with another one.
     compared: Option<Mutex<BTreeMap<String, BuildComparison>>>,
     observer: Option<PartObserver>,
     against: Option<Digest>,
 }
 
-/// Statistics of a dataset in the last release and in the build being staged.
+/// A dataset's statistics in the last release and in the build being staged.
 #[derive(Debug, Clone, Default)]
 pub struct BuildComparison {
     pub before: Statistics,
     pub now: Statistics,
-    /// Number of reused rows, which are in neither.
+    /// Number of reused rows. Neither of the statistics includes them.
     pub reused_rows: u64,
 }
 
 impl<'a> Stage<'a> {
-    /// Empties the staging folder of the build.
+    /// Empties the build's staging folder.
     pub fn begin(
         home: &Home,
         contracts: &'a Contracts,
@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Creates a build of parts that other machines made and left in the store.
+    /// Creates a build from parts that other machines made and left in the store.
     pub fn gather(contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Self {
         Self {
             contracts,
@@ -203,10 +203,10 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Adds a part that is stored under a key of the store.
+    /// Adds a part that is in the store under a key.
     ///
     /// # Errors
-    /// `Contract` if the build already has that part.
+    /// `Contract` if the build already contains this part.
     pub fn take(&self, staged: StagedPart, key: String) -> Result<()> {
         let path = staged.part.path.clone();
         self.enter(staged)?;
@@ -216,8 +216,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Adds the rows of a part that another machine made to the compared statistics, except rows of
-    /// subjects reused in it.
+    /// Adds the rows of a part from another machine to the compared statistics, except for subjects
+    /// reused in the part.
     pub fn add_remote_part(
         &self,
         staged: &StagedPart,
@@ -251,14 +251,14 @@ impl<'a> Stage<'a> {
         self.place.lock().expect("nothing panics while holding it")
     }
 
-    /// Keeps statistics of everything added from here on.
+    /// Keeps statistics on everything added from here on.
     #[must_use]
     pub fn comparing(mut self, is_compared: KeepStatistics) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
         self
     }
 
-    /// Records what the build is checked against, and may reuse from, besides its inputs.
+    /// Records what else, besides its inputs, the build is checked against and may reuse.
     pub fn checked_against(mut self, against: Option<Digest>) -> Self {
         self.against = against;
         self
@@ -275,7 +275,7 @@ impl<'a> Stage<'a> {
         self.compared.is_some()
     }
 
-    /// Adds the rows of a part of the last release to the statistics that the build is compared
+    /// Adds the rows of a part from the last release to the statistics that the build is compared
     /// with.
     pub fn add_before(&self, dataset_id: &str, bytes: Bytes) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
@@ -283,7 +283,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Adds the rows of a part of the last release that are not reused to the statistics that the
+    /// Adds the rows that are not reused from a part of the last release to the statistics that the
     /// build is compared with.
     pub fn add_others_before(&self, dataset_id: &str, reused: &ReusedRows) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
@@ -304,7 +304,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Takes the compared statistics by dataset; afterwards none are left.
+    /// Takes the compared statistics by dataset, leaving none behind.
     pub fn take_compared(&self) -> BTreeMap<String, BuildComparison> {
         self.compared
             .as_ref()
@@ -314,7 +314,7 @@ impl<'a> Stage<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the largest hash that the sample of the rows so far still accepts.
+    /// Returns the largest hash that the current sample still accepts.
     fn reach(&self, dataset_id: &str, of: impl FnOnce(&BuildComparison) -> &Statistics) -> u64 {
         let reach = |compared: &Mutex<BTreeMap<String, BuildComparison>>| {
             compared
@@ -336,8 +336,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Writes one table as a part. `reused` holds rows of the last release's part that are reused
-    /// in it.
+    /// Writes one table as a part. `reused` contains the rows that the part reuses from the last
+    /// release.
     ///
     /// # Errors
     /// As [`stage`]; `Store` if reused rows do not belong to this build.
@@ -356,7 +356,7 @@ impl<'a> Stage<'a> {
         if table.rows == RowValidation::Unchecked {
             part::check_rows(contract, &table.partition, &batch)?;
         }
-        // Rows of the last release have no dictionaries.
+        // Rows from the last release are not dictionary-encoded.
         let plain = (self.is_comparing() || reused.is_some())
             .then(|| batch::plain(contract, &batch))
             .transpose()?;
@@ -374,11 +374,11 @@ impl<'a> Stage<'a> {
         }
         let mut report = table.report;
         if lineage.is_some() {
-            // The cells of reused rows were not examined.
+            // The cells of reused rows have not been examined.
             report.empty_columns = None;
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
-        // Dropped if not needed: it is larger than the dictionaries.
+        // Dropped if not needed, because it is larger than the dictionary-encoded batch.
         if let Some(plain) = plain.filter(|_| reused.is_some()) {
             batch = plain;
         }
@@ -429,15 +429,16 @@ impl<'a> Stage<'a> {
         self.write(table.dataset_id, contract, part, &bytes)
     }
 
-    /// Writes a part of the last release in which the records `before` are replaced by `now`; one of
-    /// the two may be missing, and so may the part. Returns how many records were kept, or why the
-    /// part does not fit ([`replaced::replace`]): then nothing is written.
+    /// Writes a part of the last release in which the records `before` are replaced by `now`.
+    /// Either of the two may be missing, and so may the part. Returns the number of records kept,
+    /// or the reason why the part does not fit ([`replaced::replace`]). In the latter case, nothing
+    /// is written.
     ///
     /// # Errors
-    /// As for [`stage`]; `Store`, when the part cannot be read.
+    /// As [`stage`]; `Store` if the part cannot be read.
     ///
     /// # Panics
-    /// When both tables are missing.
+    /// If both tables are missing.
     pub fn replace(
         &self,
         part: Option<(&Part, Bytes)>,
@@ -483,8 +484,8 @@ impl<'a> Stage<'a> {
                 Err(reason) => return Ok(Err(reason)),
             };
         if rows.num_rows() == 0 {
-            // A bucket without records has a part only if it has findings, which are not known of
-            // unchanged subjects.
+            // A bucket without records has a part only if it has findings, and findings for
+            // unchanged subjects are not known.
             return Ok(match known {
                 Some((part, _)) if part.quarantined_from().is_none() => {
                     Err(format!("no record of {} is left", part.path))
@@ -555,10 +556,10 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Reuses a part of the last release unchanged; writes nothing.
+    /// Reuses a part of the last release unchanged, without writing anything.
     ///
     /// # Errors
-    /// `Contract` if the build already has that part.
+    /// `Contract` if the build already contains this part.
     pub fn reuse(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
         self.compare(dataset_id, |builds| builds.reused_rows += part.rows);
         self.enter(StagedPart {
@@ -581,12 +582,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Returns the bytes of a part that was written here.
+    /// Returns the bytes of a part that this stage wrote.
     pub fn bytes(&self, part: &Part) -> Result<Bytes> {
         self.place().bytes(part)
     }
 
-    /// Returns the parts so far, sorted by path.
+    /// Returns the parts added so far, sorted by path.
     ///
     /// # Panics
     /// If a thread panicked while adding a part.
@@ -599,9 +600,9 @@ impl<'a> Stage<'a> {
             .collect()
     }
 
-    /// Writes the build's description, which completes it. `source_rows` counts the uses of the
-    /// source rows, `findings` lists problems of the sources that need attention, and `notes` are
-    /// reports about totals.
+    /// Writes the build's description, which completes the build. `source_rows` counts the uses of
+    /// the source rows, `findings` lists problems in the sources that need attention, and `notes`
+    /// contains reports about totals.
     pub fn finish(
         mut self,
         source_rows: BTreeMap<String, SourceRows>,
@@ -653,7 +654,7 @@ impl<'a> Stage<'a> {
 }
 
 /// Finds the build that an interrupted run left for these inputs, checked against the same release
-/// and acceptances. Returns none unless the build is complete and each file is intact.
+/// and acceptances. Returns none unless the build is complete and all of its files are intact.
 pub fn staged(
     home: &Home,
     task_id: &str,

@@ -1,6 +1,6 @@
-//! Summarises the rows of a dataset by column: nulls, sums, distinct values, and a sample of whole
-//! records. Statistics of parts merge in any order into the same figures for the dataset, and their
-//! size is bounded.
+//! Summarises a dataset's rows by column: nulls, sums, distinct values, and a sample of entire
+//! records. Statistics for parts can be merged in any order and give the same figures for the
+//! dataset. Their size is bounded.
 
 use pubdata_store::parquet_error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,19 +20,20 @@ use pubdata_core::contract::{Contract, UNKNOWN_VALUES, WORD_BASIS};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Numbers are kept in millionths: sums of integers do not depend on their order.
+/// Numbers are kept in millionths, because integer sums do not depend on the order of addition.
 pub const UNITS: i128 = 1_000_000;
-/// Number of sampled records, enough for shares within a few percentage points. The hash of the
-/// record id selects them, so the samples of two releases mostly hold the same records.
+/// Number of sampled records, which gives shares to within a few percentage points. Records are
+/// selected by the hash of the record id, so the samples of two releases contain mostly the same
+/// records.
 const SAMPLE: usize = 2_048;
-/// Number of hashes for the estimate of distinct values, accurate to three percent; fewer values
-/// are counted exactly.
+/// Number of hashes used to estimate distinct values, with an accuracy of three percent. Smaller
+/// numbers of values are counted exactly.
 const DISTINCT: usize = 1_024;
-/// Number of largest values to exclude from a second sum: a single record must not look like a
-/// jump.
+/// Number of largest values to exclude from a second sum, so that a single record does not look
+/// like a jump.
 const LARGEST: usize = 8;
 
-/// Statistics of the rows of a dataset.
+/// Statistics for a dataset's rows.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
     pub rows: u64,
@@ -44,16 +45,16 @@ pub struct Statistics {
     is_partial: bool,
 }
 
-/// Statistics of the values of a column.
+/// Statistics for a column's values.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnStatistics {
     pub values: u64,
     pub nulls: u64,
-    /// Sum of the absolute values of all numbers, in millionths.
+    /// Sum of the numbers' absolute values, in millionths.
     sum: i128,
     largest: Vec<i128>,
     hashes: BTreeSet<u64>,
-    /// Largest kept hash once the set is full; larger hashes are not added.
+    /// Largest kept hash once the set is full. Larger hashes are not added.
     largest_hash: Option<u64>,
     pub is_number: bool,
     pub is_date: bool,
@@ -74,20 +75,21 @@ enum Cell {
     Text(u64),
 }
 
-/// Differences between the records of two samples.
+/// Differences between the records in two samples.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// Number of records in the earlier sample.
     pub records: usize,
-    /// Number of those that are missing from the later sample.
+    /// Number of earlier records that are missing from the later sample.
     pub gone: usize,
-    /// By column: the number of records in both samples, and of those whose value differs.
+    /// By column: the number of records in both samples, and the number of these whose value
+    /// differs.
     pub columns: BTreeMap<String, (usize, usize)>,
 }
 
 impl ColumnStatistics {
-    /// Returns the mean of the absolute values without the largest few; none if there are no
-    /// further values.
+    /// Returns the mean of the absolute values, excluding the largest few, or none if there are no
+    /// other values.
     pub fn mean_without_largest(&self) -> Option<f64> {
         let count = self
             .values
@@ -100,7 +102,7 @@ impl ColumnStatistics {
         Some(sum as f64 / UNITS as f64 / count as f64)
     }
 
-    /// Returns the number of distinct values; an estimate if there are many.
+    /// Returns the number of distinct values, which is an estimate if there are many.
     pub fn distinct(&self) -> f64 {
         match self.hashes.last() {
             Some(last) if self.hashes.len() == DISTINCT => {
@@ -150,7 +152,7 @@ impl ColumnStatistics {
         }
     }
 
-    /// Merges the statistics of other rows.
+    /// Merges the statistics for other rows.
     pub fn merge(&mut self, other: &Self) {
         self.values += other.values;
         self.nulls += other.nulls;
@@ -166,9 +168,9 @@ impl ColumnStatistics {
 }
 
 impl Statistics {
-    /// Computes the statistics of a batch, to merge with others whose sample has the same reach.
-    /// Rows are grouped by the key column whose values the contract lists, such as the metric of a
-    /// value.
+    /// Computes a batch's statistics, to be merged with others whose sample has the same reach.
+    /// Rows are grouped by the key column whose values the contract lists, such as the metric that
+    /// a value measures.
     pub fn from_batch(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let mut statistics = Self {
             rows: batch.num_rows() as u64,
@@ -243,7 +245,7 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// Like [`Statistics::from_batch`], for the rows of a part.
+    /// Like [`Statistics::from_batch`], but for a part's rows.
     ///
     /// # Errors
     /// `Store` if the bytes are not a readable part.
@@ -269,7 +271,7 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// Like [`Statistics::from_batch`], for the rows of a part that are not reused from it or in it.
+    /// Like [`Statistics::from_batch`], but for those rows of a part that are not reused.
     pub fn of_others(reach: u64, contract: &Contract, reused: &ReusedRows) -> Result<Self> {
         let mut statistics = Self::default();
         for group in reused.groups() {
@@ -286,7 +288,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// Returns the largest hash of a record id that can enter the sample.
+    /// Returns the largest hash of a record id that can still enter the sample.
     pub fn reach(&self) -> u64 {
         self.sample
             .last_key_value()
@@ -294,7 +296,7 @@ impl Statistics {
             .map_or(u64::MAX, |(hash, _)| *hash)
     }
 
-    /// Merges the statistics of other rows.
+    /// Merges the statistics for other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (group, columns) in other.groups {
@@ -311,8 +313,8 @@ impl Statistics {
         }
     }
 
-    /// Returns statistics by group and column. A contract whose key has no listed values makes one
-    /// group without a name.
+    /// Returns statistics by group and column. If the contract's key does not have listed values,
+    /// there is one group without a name.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &str, &ColumnStatistics)> {
         self.groups.iter().flat_map(|(group, columns)| {
             columns
@@ -325,7 +327,7 @@ impl Statistics {
         self.groups.get(group)?.get(name)
     }
 
-    /// Returns the names of the columns of any group.
+    /// Returns the names of the columns in all groups.
     pub fn names(&self) -> BTreeSet<&str> {
         self.groups
             .values()
@@ -333,7 +335,7 @@ impl Statistics {
             .collect()
     }
 
-    /// Merges the statistics of a column over all groups.
+    /// Merges a column's statistics over all groups.
     pub fn over_groups(&self, name: &str) -> ColumnStatistics {
         let mut all = ColumnStatistics::default();
         self.groups
@@ -343,7 +345,7 @@ impl Statistics {
         all
     }
 
-    /// Returns the sampled numbers of a column in ascending order.
+    /// Returns a column's sampled numbers in ascending order.
     pub fn sampled(&self, group: &str, name: &str) -> Vec<f64> {
         let number = |record: &SampledRecord| match record.cell(name) {
             Some(Cell::Number(number)) if record.group == group => {
@@ -356,7 +358,8 @@ impl Statistics {
         numbers
     }
 
-    /// Compares the records of the earlier sample with the later one, as far as both samples reach.
+    /// Compares the earlier sample's records with those in the later sample, within the reach of
+    /// both.
     pub fn changes(&self, later: &Self) -> Changes {
         let reach = |statistics: &Self| {
             if statistics.is_partial {
@@ -398,8 +401,8 @@ impl SampledRecord {
     }
 }
 
-/// Returns the column that groups rows before they are compared: the first key column whose values
-/// the contract lists.
+/// Returns the column by which rows are grouped for comparison. This is the first key column whose
+/// values the contract lists.
 fn group_column(contract: &Contract) -> Option<&str> {
     let is_listed = |name: &&String| {
         !contract.partition_by.contains(name)
@@ -414,7 +417,7 @@ fn group_column(contract: &Contract) -> Option<&str> {
         .map(String::as_str)
 }
 
-/// A column whose cells are numbers, or texts represented by their hashes.
+/// A column whose cells are numbers, or hashes that represent texts.
 struct Cells<'a> {
     array: &'a dyn Array,
 }
@@ -457,7 +460,7 @@ impl<'a> Cells<'a> {
     }
 
     fn each_text(&self, mut take: impl FnMut(usize, Cell)) {
-        // Texts often repeat the one before.
+        // A text often repeats the previous one.
         let mut last: Option<(&str, Cell)> = None;
         for (row, text) in self.array.as_string::<i32>().iter().enumerate() {
             let cell = match (text, last) {
@@ -540,7 +543,8 @@ fn millionths(units: i128, scale: i8) -> i128 {
     }
 }
 
-/// Hashes eight bytes at a time. Any hash that is the same on all machines would do.
+/// Hashes eight bytes at a time. Any hash function with the same results on all machines would be
+/// suitable.
 fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

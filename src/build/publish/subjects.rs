@@ -1,6 +1,6 @@
-//! Reads and writes the footer lines about the subjects of a sharded part: `KEY FINGERPRINT ROWS`,
-//! with `-` for a subject that is rebuilt whenever its shard is. The part's rows are in the order
-//! of the keys.
+//! Reads and writes the footer lines about a sharded part's subjects. A line is `KEY FINGERPRINT
+//! ROWS`, with `-` as the fingerprint of a subject that is rebuilt whenever its shard is. The
+//! part's rows are in key order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,22 +8,22 @@ use std::ops::Range;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
-/// Footer key of the lines.
+/// Footer key for the lines.
 pub const SUBJECTS: &str = "subjects";
 const NO_FINGERPRINT: &str = "-";
 
-/// The inputs of a part of a sharded build.
+/// The inputs to a part in a sharded build.
 #[derive(Debug, Clone)]
 pub struct Lineage {
-    /// Hash of the subjects and their fingerprints: an equal one means an equal part.
+    /// Hash of the subjects and their fingerprints. Equal hashes mean equal parts.
     pub fingerprint: Digest,
-    /// Fingerprints of the part's subjects by key; subjects to be rebuilt have none. The whole map
+    /// Fingerprints of the part's subjects by key; a subject to be rebuilt has none. The entire map
     /// is none if rows are not distinguished by subject.
     pub subjects: Option<BTreeMap<String, Option<Digest>>>,
 }
 
-/// Formats the footer lines, with the number of rows of each subject in the part; subjects absent
-/// from `rows` have no rows.
+/// Formats the footer lines, with each subject's row count in the part. Subjects absent from `rows`
+/// have no rows.
 ///
 /// # Errors
 /// `Store` if rows belong to a subject that is not among `subjects`.
@@ -51,13 +51,13 @@ pub fn lines(
     Ok(subjects.iter().map(line).collect())
 }
 
-/// A subject of a published part.
+/// A subject in a published part.
 #[derive(Debug, Clone)]
 pub struct PartSubject {
     pub key: String,
     /// None if the subject is to be rebuilt.
     pub fingerprint: Option<Digest>,
-    /// Row range of the subject in the part.
+    /// The subject's row range in the part.
     pub rows: Range<usize>,
 }
 
@@ -65,7 +65,7 @@ impl PartSubject {
     /// Parses the footer lines.
     ///
     /// # Errors
-    /// `Store`, with the first invalid line.
+    /// `Store`, quoting the first invalid line.
     pub fn all(lines: &str) -> Result<Vec<Self>> {
         let mut subjects: Vec<Self> = Vec::new();
         for line in lines.lines() {

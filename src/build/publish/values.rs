@@ -1,4 +1,4 @@
-//! Writes, compares and summarises the values of a column chunk.
+//! Writes, compares and summarises the values in a column chunk.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -22,18 +22,19 @@ pub trait Values {
 
     fn compare(&self, one: u32, other: u32) -> Ordering;
 
-    /// Appends a value as in a PLAIN-encoded page.
+    /// Appends a value, encoded as in a PLAIN-encoded page.
     fn write(&self, place: u32, page: &mut Vec<u8>);
 
-    /// Returns a value as in a page index.
+    /// Returns a value, encoded as in a page index.
     fn index_bytes(&self, place: u32) -> Vec<u8>;
 
-    /// Returns the length of a text in bytes; zero for other values.
+    /// Returns the length of a text in bytes, or zero for other values.
     fn text_bytes(&self, place: u32) -> usize;
 
     fn insert_into(&self, filter: &mut Sbbf, place: u32);
 
-    /// Returns the chunk statistics for these minimum and maximum indexes and this number of nulls.
+    /// Returns the chunk's statistics, given the indexes of its minimum and maximum and the number
+    /// of nulls.
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics;
 }
 
@@ -143,7 +144,7 @@ impl Values for Int64Array {
     }
 }
 
-/// Decimals too long for a 64-bit word: units in `width` bytes, big-endian.
+/// Decimals that do not fit into 64 bits, stored as big-endian units of `width` bytes.
 pub struct Decimals {
     units: Vec<i128>,
     width: usize,
@@ -200,15 +201,15 @@ fn both<T>(ends: Option<(u32, u32)>, value: impl Fn(u32) -> T) -> (Option<T>, Op
     )
 }
 
-/// The distinct numbers of a chunk, with an index per row.
+/// A chunk's distinct numbers, with an index per row.
 pub enum CodedNumbers {
     Whole(UInt32Array, Vec<i32>),
     Decimals(UInt32Array, Decimals),
 }
 
 impl CodedNumbers {
-    /// Reports whether a column can be coded, however many values are distinct: a dictionary of all
-    /// its rows must still fit a dictionary page.
+    /// Reports whether a column can be coded regardless of its number of distinct values. A
+    /// dictionary with a value for every row must still fit into a dictionary page.
     pub fn are_in(column: &ArrayRef) -> bool {
         let is_one = match column.data_type() {
             DataType::Int32 | DataType::Date32 => true,
@@ -224,7 +225,7 @@ impl CodedNumbers {
                 .is_some_and(|width| column.len() * width < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT)
     }
 
-    /// Codes a column. `width` is the number of bytes of a value in the file.
+    /// Codes a column. `width` is the number of bytes per value in the file.
     pub fn new(column: &ArrayRef, width: usize) -> Option<Self> {
         if !Self::are_in(column) {
             return None;
@@ -253,7 +254,7 @@ where
     let mut places: PlHashMap<T::Native, u32> = PlHashMap::new();
     let mut values = Vec::new();
     let mut last = None;
-    // The placeholder under a null is a value too, but no row refers to it.
+    // The placeholder value in a null slot is also coded, but no row refers to it.
     let place = |value: &T::Native| match last {
         Some((known, place)) if known == *value => place,
         _ => {

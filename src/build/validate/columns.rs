@@ -1,4 +1,4 @@
-//! Checks each cell against the type of its column: presence, form, known values and bounds.
+//! Checks each cell against the type of its column: presence, format, known values and bounds.
 
 use polars::prelude::*;
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::normalise::ListRows;
 use pubdata_core::contract::{Column, Day, Severity, parse_decimal};
 
 /// Checks each cell against the type of its column: presence, digits, values, bounds, dates, list
-/// items, and the form of `record_id`.
+/// items, and the format of `record_id`.
 ///
 /// # Errors
 /// `Config` if a type's rule does not fit its physical representation.
@@ -95,7 +95,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
             let limit = 10i128.saturating_pow(u32::from(column_type.precision));
             let is_too_long = |units: i128| units <= -limit || units >= limit;
             let rows = if column_type.is_decimal_text() {
-                // Most numbers are whole and far below the limit: they need no parsing.
+                // Most numbers are integers far below the limit, so they do not have to be parsed.
                 let is_short = |text: &str| {
                     text.len() + usize::from(column_type.scale.unsigned_abs())
                         <= usize::from(column_type.precision)
@@ -147,7 +147,8 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
     Ok(broken)
 }
 
-/// Returns rows whose text, or any text of whose list, is not accepted. Nulls are accepted.
+/// Returns the rows with text that is not accepted, either as a value or as a list item. Nulls are
+/// accepted.
 fn rows_unlike(
     column: &Column,
     cells: &Series,
@@ -173,7 +174,7 @@ mod tests {
     use pubdata_core::declared::DeclarationFiles;
     use pubdata_core::pipeline::Declarations;
 
-    /// Reported figures have at most 28 digits, ten of them after the decimal point.
+    /// Reported figures have at most 28 digits, including ten decimal places.
     #[test]
     fn decimals_of_too_many_digits_are_found_however_they_are_written() {
         let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();

@@ -1,25 +1,26 @@
-//! Decides from the totals of a dataset whether it may be published. Samples are exempt from
-//! absolute floors, never from shares.
+//! Decides from a dataset's totals whether the dataset may be published. Samples are exempt from
+//! absolute floors, but never from shares.
 
 use std::collections::BTreeMap;
 
 use super::{CheckedTable, Expectations, Issue, PartReport, Refusal, Verdict};
 use pubdata_core::pipeline::MIN_ROWS_FOR_WARNED_SHARE;
 
-/// Fewer rows than the declared minimum.
+/// The dataset has fewer rows than the declared minimum.
 pub const FLOOR: &str = "floor";
-/// More rows or bytes lost since the last release than declared.
+/// The dataset lost more rows or bytes since the last release than declared.
 pub const SHRINK: &str = "shrink";
-/// A larger share of records in quarantine than declared.
+/// The share of records in quarantine is larger than declared.
 pub const QUARANTINED: &str = "quarantined";
-/// Columns that differ too far from the last release.
+/// Columns differ from the last release by more than declared.
 pub const DRIFT: &str = "drift";
-/// The share of rows without a known word has grown by more than declared since the last release.
+/// The share of rows without a known word has grown since the last release by more than declared.
 pub const MEANING: &str = "meaning";
-/// A larger share of rows with a warning than declared.
+/// The share of rows with a warning is larger than declared.
 pub const WARNED: &str = "warned";
 
-/// Adds the verdict on the totals. Without expectations, only issues of severity `block` block.
+/// Adds the verdict on the totals. Without expectations, only issues with severity `block` block
+/// the part.
 pub fn judge(
     checked: CheckedTable,
     expectations: Option<&Expectations>,
@@ -89,7 +90,7 @@ pub fn judge(
     }
 }
 
-/// Formats an issue as an example: record and detail.
+/// Formats an issue as an example, with its record and detail.
 pub fn example_of(issue: &Issue) -> String {
     format!(
         "{}: {}",
@@ -98,7 +99,7 @@ pub fn example_of(issue: &Issue) -> String {
     )
 }
 
-/// Totals of a task's dataset.
+/// Totals for a task's dataset.
 #[derive(Debug)]
 pub struct Counts<'a> {
     /// Number of published rows.
@@ -109,10 +110,10 @@ pub struct Counts<'a> {
     pub warnings: &'a BTreeMap<String, u64>,
 }
 
-/// Result of checking the totals of a dataset.
+/// Result of checking a dataset's totals.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Reasons why the dataset must not be published; empty if it may.
+    /// Reasons why the dataset must not be published; empty if it may be.
     pub blocked: Vec<Refusal>,
     /// Upper limits on rows that were exceeded.
     pub notes: Vec<String>,
@@ -120,9 +121,9 @@ pub struct Totals {
     pub growth: Vec<String>,
 }
 
-/// Decides from the totals of a task's dataset whether it may be published. Samples are exempt from
-/// absolute floors, never from the contract or from shares. `example` returns an example issue of a
-/// rule.
+/// Decides from a dataset's totals in a task whether the dataset may be published. Samples are
+/// exempt from absolute floors, but never from the contract or from shares. `example` returns an
+/// example issue for a rule.
 pub fn judge_totals(
     expectations: &Expectations,
     place: &str,
@@ -232,7 +233,7 @@ pub fn judge_totals(
     }
 }
 
-/// Reports whether the share of quarantined records warrants a warning, from the counts of a part.
+/// Reports whether a part's counts show a share of quarantined records that warrants a warning.
 pub fn is_above_warning_level(
     expectations: &Expectations,
     rows: u64,

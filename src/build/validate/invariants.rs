@@ -1,4 +1,5 @@
-//! Checks the contract's rules that relate columns of a row, or rows of a group, to each other.
+//! Checks the contract's rules about relations between columns in a row, or between rows in a
+//! group.
 
 use polars::prelude::*;
 use rayon::prelude::*;
@@ -10,7 +11,7 @@ use super::{
 use crate::normalise::DistinctTexts;
 use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 
-/// Checks every invariant of the contract. `earlier` holds the breaches of other rules.
+/// Checks every invariant in the contract. `earlier` contains the breaches of other rules.
 ///
 /// # Errors
 /// `Config` if a rule does not fit the columns that it names.
@@ -21,7 +22,8 @@ pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Resu
             check_rows(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code))
         }
     };
-    // If several rules fail, the error of the first rule is reported, whichever thread was first.
+    // If several rules fail, the first rule's error is reported, regardless of which thread
+    // finished first.
     let results: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(of_rows).collect();
     let mut by_rule = results.into_iter().collect::<Result<Vec<_>>>()?;
     let all = earlier.iter().chain(by_rule.iter().flatten());
@@ -102,7 +104,7 @@ fn broken_rows(
     };
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
-            // Exactly one has a value if any has one and no two have one.
+            // Exactly one column has a value if at least one has a value and no two have one.
             let pairs = present.iter().enumerate().flat_map(|(place, one)| {
                 present[..place]
                     .iter()
@@ -191,20 +193,21 @@ fn broken_rows(
     })
 }
 
-/// Combines two masks with "and". Returns none if one of them is all false, the usual case: polars
-/// would fill a buffer with zeros for it.
+/// Combines two masks with "and". Returns none if one of them is all false, which is the usual
+/// case. Otherwise polars would fill a buffer with zeros.
 fn both(one: &BooleanChunked, other: &BooleanChunked) -> Option<BooleanChunked> {
     (one.any() && other.any()).then(|| one & other)
 }
 
-/// Returns the rows that break a rule; empty if the rule names no column or no row breaks it.
+/// Returns the rows that break a rule. The result is empty if the rule names no column or no row
+/// breaks it.
 fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
 
-/// Checks the totals of groups. A group with a null, or with fewer rows than the condition lists
+/// Checks group totals. A group that contains a null, or has fewer rows than the condition lists
 /// values, has no total to check. A null in a row that is quarantined anyway does not exempt the
-/// other rows.
+/// group's other rows.
 fn sum_within(
     contract: &Contract,
     frame: &DataFrame,
@@ -251,7 +254,7 @@ fn sum_within(
         .map(texts)
         .collect::<Result<_>>()?;
     let keys: Vec<&StringChunked> = keys.iter().map(Series::str).collect::<PolarsResult<_>>()?;
-    // Unscaled units are integers, which a double holds exactly.
+    // Unscaled units are integers, which a double represents exactly.
     let numbers = |column: &&Column| {
         Ok(frame
             .column(&column.name)?
@@ -281,7 +284,7 @@ fn sum_within(
             .fold(group.sum, |sum, number| Some(sum? + number?));
     }
 
-    // The slack only absorbs a tolerance that binary floating point cannot represent.
+    // The slack only absorbs rounding in tolerances that binary floating point cannot represent.
     let slack = 1e-6;
     let expected = (total - tolerance) * units - slack..=(total + tolerance) * units + slack;
     let mut breaches = Vec::new();
@@ -312,7 +315,7 @@ fn sum_within(
 
 /// Rows whose columns are summed together.
 struct Group {
-    /// Sum of the cells; none as soon as one of them is null.
+    /// Sum of the cells; none as soon as any cell is null.
     sum: Option<f64>,
     rows: Vec<usize>,
 }
@@ -326,7 +329,7 @@ impl Default for Group {
     }
 }
 
-/// Returns a mask of the rows that meet a condition; a null never does.
+/// Returns a mask of the rows that satisfy a condition. A null never satisfies it.
 fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Result<BooleanChunked> {
     let column = column_of(contract, &condition.column)?;
     if matches!(
@@ -348,7 +351,7 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
     };
     if let Some(DistinctTexts { values, places }) = DistinctTexts::new(texts.str()?) {
         let selected: Vec<bool> = values.into_iter().map(is_selected).collect();
-        // The index of a row without a text is beyond the end of `selected`.
+        // The index of a row without text is beyond the end of `selected`.
         return Ok(BooleanChunked::from_iter_values(
             "holds".into(),
             places

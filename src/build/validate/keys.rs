@@ -1,5 +1,6 @@
-//! Drops rows that repeat another row, and finds rows that contradict each other under one key. A
-//! version shared by most rows of a key is kept; without a majority none is published.
+//! Drops rows that repeat another row, and finds rows that contradict each other under the same
+//! key. If most rows with a key agree on one version, that version is kept. Without a majority, no
+//! version is published.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use polars::prelude::*;
 use super::{Breach, Contract, POINTERS, Result, show_key};
 use pubdata_core::contract::Severity;
 
-/// Maximum number of rows to compare pairwise; larger groups use a hash table.
+/// Maximum number of rows to compare pairwise. Larger groups use a hash table.
 const FEW: usize = 16;
 
 /// A table without repeated rows.
@@ -20,18 +21,18 @@ pub struct Distinct {
     pub dropped: Vec<u64>,
     /// True if all keys were distinct before any row was dropped.
     are_keys_distinct: bool,
-    /// True if the rows strictly ascend in the contract's order. Then no two are equal in it, and
-    /// no sort is needed.
+    /// True if the rows are strictly ascending in the contract's order. In that case no two rows
+    /// are equal in that order, and no sort is needed.
     pub is_rising: bool,
-    /// Number of equal rows that each kept row represents, by row; one for rows that are not
-    /// listed.
+    /// Number of equal rows that each kept row represents, by row index. A row that is not listed
+    /// represents only itself.
     said: HashMap<usize, usize>,
 }
 
-/// Keeps the first of the rows that differ only in their source pointers.
+/// Keeps the first row of each group of rows that differ only in their source pointers.
 ///
-/// Publishers repeat whole lines, which is no contradiction. For example, data.census.gov does so
-/// when several parts of a table are selected.
+/// Publishers repeat entire lines, which is not a contradiction. For example, data.census.gov does
+/// this when several parts of a table are selected.
 pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
     let (keys, order) = neighbours_of_both(&frame, &contract.primary_key, &contract.sort_by)?;
     let is_rising = order.is_rising(contract.sort_by.len());
@@ -103,9 +104,9 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
     })
 }
 
-/// Finds different rows under one primary key, and different keys under one record id. If more than
-/// half of the rows of a key are equal, that version is kept and the others are quarantined.
-/// Otherwise all rows of the key are quarantined.
+/// Finds different rows with the same primary key, and different keys with the same record id. If
+/// more than half of a key's rows are equal, that version is kept and the other rows are
+/// quarantined. Otherwise all of the key's rows are quarantined.
 pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     let Distinct {
         frame,
@@ -177,8 +178,8 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     Ok(breaches)
 }
 
-/// Returns groups of two or more rows with equal values in the columns. Rows with a null in them
-/// are ignored: another rule reports missing keys.
+/// Returns groups of two or more rows with equal values in the columns. Ignores rows with a null in
+/// these columns, because another rule reports missing keys.
 fn repeated_rows(
     frame: &DataFrame,
     names: &[String],
@@ -203,8 +204,9 @@ fn repeated_rows(
         .collect())
 }
 
-/// Returns true if no two rows are equal. Works for rows that are almost in order: rows with equal
-/// first columns are adjacent and few, and are compared pairwise. False means unknown.
+/// Returns true if no two rows are equal. Works for rows that are almost in order, so that rows
+/// with equal first columns are adjacent and few, and can be compared pairwise. False means
+/// unknown.
 fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
     let others = frame.columns()[neighbours.in_order..]
         .iter()
@@ -223,7 +225,7 @@ fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns true if the only column is a text column and no two of its texts are equal.
+/// Returns true if the only column is a text column without repeated values.
 fn is_single_text_key_distinct(keys: &DataFrame) -> bool {
     let [column] = keys.columns() else {
         return false;
@@ -231,7 +233,7 @@ fn is_single_text_key_distinct(keys: &DataFrame) -> bool {
     let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else {
         return false;
     };
-    // If hashes collide, the caller's table of all keys decides.
+    // If hashes collide, the caller's hash table of all keys decides.
     let (hashing, mut seen) = (
         PlRandomState::default(),
         PlHashSet::with_capacity(texts.len()),
@@ -242,9 +244,9 @@ fn is_single_text_key_distinct(keys: &DataFrame) -> bool {
         .all(|text| seen.insert(hashing.hash_one(text)))
 }
 
-/// Order of each row relative to the row before it, by the leading columns in which rows never
-/// descend; and the number of these columns. Nulls come first, as in every sort here. A column of a
-/// type without an obvious order ends the list.
+/// Order of each row relative to the previous row, by the leading columns in which rows never
+/// descend, and the number of these columns. Nulls come first, as in all sorting in this crate. A
+/// column whose type has no obvious order ends the list.
 #[derive(Clone)]
 struct Neighbours {
     order: Vec<Ordering>,
@@ -252,7 +254,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// Adds columns until one descends.
+    /// Adds columns until a column descends.
     fn refine(&mut self, frame: &DataFrame, names: &[String]) -> Result<()> {
         for name in names {
             let series = frame.column(name)?.as_materialized_series();
@@ -278,7 +280,7 @@ impl Neighbours {
     }
 
     /// Returns true if all `columns` columns are in order and every row comes strictly after the
-    /// one before it.
+    /// previous row.
     fn is_rising(&self, columns: usize) -> bool {
         self.in_order == columns && self.order.iter().all(|order| order.is_lt())
     }
@@ -293,8 +295,8 @@ fn neighbours(frame: &DataFrame, names: &[String]) -> Result<Neighbours> {
     Ok(neighbours)
 }
 
-/// Compares neighbours by the columns of a key and by those of an order, which mostly share a
-/// prefix.
+/// Compares neighbours by the columns of a key and by the columns of an order. The two usually
+/// share a prefix.
 fn neighbours_of_both(
     frame: &DataFrame,
     key: &[String],
@@ -332,7 +334,7 @@ fn equality(column: &Column) -> Result<IsEqual<'_>> {
     })
 }
 
-/// Breaks ties between neighbours with another column. Returns false as soon as one descends.
+/// Breaks ties between neighbours with another column. Returns false as soon as a pair descends.
 fn refine<T: Copy>(
     order: &mut [Ordering],
     mut cells: impl Iterator<Item = T>,
@@ -351,7 +353,7 @@ fn refine<T: Copy>(
     true
 }
 
-/// Compares texts; cells with equal texts often share their bytes, so pointers are compared first.
+/// Compares texts. Cells with equal texts often share their bytes, so pointers are compared first.
 fn compare_texts(above: &Option<&str>, below: &Option<&str>) -> Ordering {
     match (above, below) {
         (Some(above), Some(below)) if std::ptr::eq(*above, *below) => Ordering::Equal,

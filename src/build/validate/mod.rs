@@ -1,7 +1,7 @@
 //! Splits a built table into rows that satisfy their contract and issues for the quarantine, and
 //! decides from the totals whether the part may be published. Returns one verdict per dataset and
-//! partition. Rules come from `schemas/`, limits on totals from `pipelines/`. This module holds no
-//! rule about one agency and repairs nothing.
+//! partition. Rules come from `schemas/`, and limits on totals from `pipelines/`. This module
+//! contains no agency-specific rules and repairs nothing.
 
 mod columns;
 mod expectations;
@@ -32,16 +32,16 @@ pub use expectations::{
 };
 pub use quarantine::{MAX_RECORD, quarantine_table};
 
-/// A built table before its contract is checked.
+/// A built table that has not been checked against its contract yet.
 pub struct Candidate {
     pub dataset_id: String,
-    /// Value of each partition key, by contract column.
+    /// Each partition key's value, by contract column.
     pub partition: BTreeMap<String, String>,
     /// The contract's columns, represented as [`Physical`] describes; `validation_status` and
     /// `warnings` may be missing.
     pub frame: DataFrame,
-    /// Issues from decode and normalise. Records of severity `quarantine` have no row in the frame.
-    /// A warning whose record is a `record_id` of the frame becomes a code in that row's
+    /// Issues from decode and normalise. Records with severity `quarantine` do not have a row in
+    /// the frame. A warning whose record is a `record_id` in the frame becomes a code in that row's
     /// `warnings`.
     pub issues: Vec<Issue>,
 }
@@ -51,28 +51,29 @@ pub struct Candidate {
 pub struct Verdict {
     /// The rows that passed, in contract column order, sorted by `sort_by` and then `record_id`.
     pub frame: DataFrame,
-    /// One issue per record and broken rule, sorted.
+    /// One issue for each record and broken rule, sorted.
     pub quarantine: Vec<Issue>,
-    /// Counts for the manifest. A record that breaks several rules counts once, under the first by
-    /// name.
+    /// Counts for the manifest. A record that breaks several rules counts once, under the rule
+    /// whose name sorts first.
     pub report: PartReport,
-    /// Pointer numbers, four each, of all source rows from which the quarantined records were made.
+    /// Pointer numbers of all source rows behind the quarantined records, four numbers per pointer.
     pub quarantined_pointers: Vec<u64>,
     /// Pointer numbers of dropped rows that exactly repeat another row.
     pub repeated: Vec<u64>,
-    /// Reasons why the part must not be published; empty if it may.
+    /// Reasons why the part must not be published; empty if it may be.
     pub blocked: Vec<Refusal>,
-    /// Changes since the last release to report. They are no property of the rows and are not
-    /// stored in a part.
+    /// Reportable changes since the last release. They are not properties of the rows, so they are
+    /// not stored in a part.
     pub growth: Vec<String>,
     /// True if the share of quarantined records is above the warning level.
     pub is_above_warning_level: bool,
 }
 
-/// Reason why something must not be published, with its rule. An operator may accept it.
+/// Reason why a part or dataset must not be published, with its rule. An operator may accept the
+/// refusal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refusal {
-    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of an issue of severity
+    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of an issue with severity
     /// `block`.
     pub rule: String,
     pub message: String,
@@ -93,7 +94,7 @@ struct Breach {
     code: String,
     severity: contract::Severity,
     row: usize,
-    /// Describes the value found and the value expected.
+    /// Describes the actual value and the expected value.
     detail: String,
 }
 
@@ -101,12 +102,13 @@ struct Breach {
 /// tables pass no expectations.
 ///
 /// # Shape
-/// The rows out are the rows in, less quarantined rows and exact repetitions of another row.
+/// The resulting rows are the input rows without quarantined rows and exact repetitions of other
+/// rows.
 ///
 /// # Errors
-/// `Contract` if the frame lacks the contract's columns and types, belongs to another partition, or
-/// holds pointers that `inputs` cannot resolve. These are programming errors, not data issues.
-/// `Config` if a rule does not fit the type of its column.
+/// `Contract` if the frame does not have the contract's columns and types, belongs to another
+/// partition, or contains pointers that `inputs` cannot resolve. These are programming errors, not
+/// data issues. `Config` if a rule does not fit its column's type.
 pub fn validate(
     contract: &Contract,
     expectations: Option<&Expectations>,
@@ -126,8 +128,8 @@ pub fn validate(
     ))
 }
 
-/// Returns the rows of a table that are published if its totals allow it. Records with a blocking
-/// issue are left out: if an operator accepts the issue, they are quarantined.
+/// Returns the table's rows that are published if its totals permit. Records with a blocking issue
+/// are left out, because they are quarantined if an operator accepts the issue.
 ///
 /// # Errors
 /// As [`validate`].
@@ -154,7 +156,7 @@ pub fn passing(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Re
     })
 }
 
-/// The split table before its totals are judged.
+/// The split table before its totals are checked.
 struct CheckedTable {
     frame: DataFrame,
     quarantine: Vec<Issue>,
@@ -163,7 +165,7 @@ struct CheckedTable {
     notes: Vec<String>,
     quarantined_pointers: Vec<u64>,
     repeated: Vec<u64>,
-    /// Issues that block regardless of totals.
+    /// Issues that block publication regardless of totals.
     blocking: Vec<Refusal>,
     /// Columns in which every row is null.
     empty_columns: Vec<String>,
@@ -211,7 +213,8 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     });
     let mut quarantined = count_records(&issues);
     let mut is_kept = vec![true; frame.height()];
-    // Reused issues are sorted the same way, so a record counts under the same rule in every run.
+    // Reused issues are sorted in the same order, so a record counts under the same rule in every
+    // run.
     to_quarantine.sort_by(|a, b| (a.row, &a.code).cmp(&(b.row, &b.code)));
     for breach in &to_quarantine {
         if std::mem::replace(&mut is_kept[breach.row], false) {
@@ -285,8 +288,8 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
 }
 
 /// Counts the records that decode and normalise quarantined, each under its first rule. Issues with
-/// the same record and source position count as one record. An issue that names neither counts as a
-/// separate record.
+/// the same record and source position count as one record. An issue with neither a record nor a
+/// source position counts as a separate record.
 fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -302,7 +305,8 @@ fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Returns one refusal per blocking code: a changed file breaks the same rule on every record.
+/// Returns one refusal per blocking code, because a changed file breaks the same rule on every
+/// record.
 fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     for issue in sorted_issues
@@ -329,7 +333,7 @@ fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     by_code.into_iter().map(detail_of).collect()
 }
 
-/// Formats the dataset and partition, such as `geo.zcta_metric vintage_year=2023`.
+/// Formats the dataset and partition, as in `geo.zcta_metric vintage_year=2023`.
 fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
     std::iter::once(dataset_id.to_owned())
         .chain(
@@ -341,7 +345,7 @@ fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
         .join(" ")
 }
 
-/// Formats one cell for a message: text in backticks, decimals with their point.
+/// Formats a cell for a message: text in backticks, decimals with a decimal point.
 fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
     let scale = contract
         .column(name)
@@ -358,7 +362,7 @@ fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Resul
     })
 }
 
-/// Formats a key: `vintage_year 2023, zcta 90210`.
+/// Formats a key, as in `vintage_year 2023, zcta 90210`.
 fn show_key(
     contract: &Contract,
     frame: &DataFrame,

@@ -9,10 +9,11 @@ use super::{Breach, Contract, Error, Inputs, Issue, POINTERS, Result, Severity};
 /// Maximum length of the stored source text, in characters.
 const MAX_SOURCE_TEXT: usize = 2000;
 
-/// Maximum length of a source key in a `record_id`, in characters; ids stay below 512.
+/// Maximum length of a source key in a `record_id`, in characters. This limit keeps ids below 512
+/// characters.
 pub const MAX_RECORD: usize = 300;
 
-/// Turns broken rules into issues that name the record and its first source position.
+/// Turns broken rules into issues that name the record and the record's first source position.
 pub fn issues_of(
     dataset_id: &str,
     frame: &DataFrame,
@@ -41,11 +42,11 @@ pub fn issues_of(
     breaches.into_iter().map(issue_of).collect()
 }
 
-/// Builds the quarantine table in the frame conventions of its contract, sorted by `record_id`.
+/// Builds the quarantine table, with the columns its contract requires, sorted by `record_id`.
 ///
 /// # Shape
-/// One row per issue of severity quarantine. `record_id` is
-/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`. If a record breaks one rule
+/// One row for each issue with severity `quarantine`. `record_id` is
+/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`. If a record breaks the same rule
 /// several times, later ids end in `#2`, `#3` and so on. An issue without a record is named by its
 /// source position.
 ///

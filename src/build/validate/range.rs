@@ -1,5 +1,5 @@
 //! Finds rows outside a column's bounds and formats bounds for messages. Compares decimals exactly,
-//! as whole units, and dates by their years.
+//! as integers, and dates by year.
 
 use polars::prelude::*;
 
@@ -7,9 +7,9 @@ use super::{Error, Physical, Result};
 use crate::normalise::{ListRows, distinct_texts};
 use pubdata_core::contract::{Column, Day, parse_decimal};
 
-/// Returns the rows of a column of numbers or dates whose value is outside the bounds; nulls are
-/// inside. Compares decimals exactly, as unscaled units. Bounds of decimals stored as text are
-/// whole numbers; bounds of dates are years.
+/// Returns the rows in a column of numbers or dates whose value is outside the bounds. Nulls count
+/// as inside. Compares decimals exactly, as unscaled units. Bounds on decimals stored as text are
+/// integers; bounds on dates are years.
 ///
 /// # Errors
 /// `Config` if the column holds neither numbers nor dates.
@@ -60,7 +60,7 @@ pub fn rows_outside(
                 DataType::Date => numbers_outside(cells.to_physical_repr().i32()?, |day| {
                     !is_outside(Day::from_number(day))
                 }),
-                // Another rule reports texts that are not dates.
+                // Another rule reports text that is not a date.
                 _ => rows_matching(cells.str()?.iter(), |text| {
                     Day::from_iso(text.as_bytes()).is_some_and(is_outside)
                 }),
@@ -73,8 +73,8 @@ pub fn rows_outside(
     }
 }
 
-/// Returns rows whose number is present and outside. If the minimum and the maximum are inside, all
-/// numbers are.
+/// Returns the rows whose number is present and outside the bounds. If the column's minimum and
+/// maximum are inside, no row is outside.
 fn numbers_outside<T: PolarsNumericType>(
     cells: &ChunkedArray<T>,
     is_inside: impl Fn(T::Native) -> bool,
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// Converts bounds to whole numbers of units.
+/// Converts bounds to integer units.
 fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
     (
         min.map_or(i64::MIN, |bound| up(bound * units)),
@@ -99,7 +99,7 @@ fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
 }
 
 /// Returns the indices of non-null rows whose text is broken. Evaluates each distinct text once if
-/// there are few, and usually none is broken.
+/// there are few distinct texts. Usually no text is broken.
 pub fn text_rows_matching(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
     match distinct_texts(cells) {
         Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
@@ -107,8 +107,8 @@ pub fn text_rows_matching(cells: &StringChunked, is_broken: impl Fn(&str) -> boo
     }
 }
 
-/// Returns the indices of rows whose list has a broken item. Evaluates each distinct item once if
-/// the items are dictionary-encoded.
+/// Returns the indices of rows whose list contains a broken item. Evaluates each distinct item once
+/// if the items are dictionary-encoded.
 pub fn lists_with(lists: &ListRows, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
     match distinct_texts(lists.items()) {
         Some(items) if !items.iter().any(|item| is_broken(item)) => Vec::new(),
@@ -127,7 +127,7 @@ pub fn rows_matching<T>(
         .collect()
 }
 
-/// Formats bounds as words: `between 0 and 100`.
+/// Formats bounds as words, as in `between 0 and 100`.
 pub fn words(min: Option<f64>, max: Option<f64>) -> String {
     match (min, max) {
         (Some(min), Some(max)) => format!("between {min} and {max}"),
@@ -137,7 +137,7 @@ pub fn words(min: Option<f64>, max: Option<f64>) -> String {
     }
 }
 
-/// Formats unscaled units as a decimal: 396 with scale 1 is `39.6`.
+/// Formats unscaled units as a decimal: 396 with scale 1 becomes `39.6`.
 pub fn decimal(units: i64, scale: i8) -> String {
     let scale = usize::try_from(scale).unwrap_or(0);
     let sign = if units < 0 { "-" } else { "" };
@@ -155,8 +155,8 @@ pub fn power_of_ten(scale: i8) -> f64 {
     10f64.powi(i32::from(scale))
 }
 
-/// Returns the smallest integer not below a bound. A bound that misses an integer only by binary
-/// rounding counts as that integer.
+/// Returns the smallest integer that is not below a bound. A bound that misses an integer only
+/// because of binary rounding counts as that integer.
 fn up(bound: f64) -> i64 {
     let nearest = bound.round();
     if (bound - nearest).abs() < 1e-6 {

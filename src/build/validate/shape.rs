@@ -1,5 +1,5 @@
-//! Brings a built table into the form of its contract or rejects it. A failure here is a mistake in
-//! code or contract, not in data.
+//! Converts a built table to its contract's shape or rejects the table. A failure here is a mistake
+//! in code or contract, not in data.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use polars::prelude::*;
 use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
 use crate::normalise::{ListRows, PointerRows, distinct_texts, list_column};
 
-/// Brings a frame into the contract's column order, with `warnings` filled in and
-/// `validation_status` left out.
+/// Puts a frame's columns into contract order, with `warnings` filled in and `validation_status`
+/// left out.
 ///
 /// # Errors
-/// `Contract` for each missing, unknown or mistyped column, for rows of another partition, and for
-/// pointers that do not resolve.
+/// `Contract` for each missing, unknown or mistyped column, for rows that belong to another
+/// partition, and for pointers that do not resolve.
 pub fn conform(
     contract: &Contract,
     frame: DataFrame,
@@ -95,7 +95,7 @@ pub fn conform(
     Ok(frame)
 }
 
-/// Returns the polars type that holds a physical type between normalise and publish.
+/// Returns the polars type that represents a physical type between normalise and publish.
 fn frame_type(column_type: &ColumnType) -> DataType {
     match column_type.physical {
         Physical::Decimal if column_type.is_decimal_text() => DataType::String,

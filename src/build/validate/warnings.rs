@@ -1,4 +1,5 @@
-//! Fills in the columns `warnings` and `validation_status`. A warning without a row becomes a note.
+//! Fills in the columns `warnings` and `validation_status`. A warning that does not belong to a row
+//! becomes a note.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,9 +9,10 @@ use super::{Breach, Contract, Result};
 use crate::normalise::{DictionaryColumnBuilder, ListRows, list_column};
 use pubdata_core::issue::{Issue, Severity};
 
-/// Adds the codes of broken warning rules and of warnings from decode and normalise to the
-/// `warnings` of their rows, sorted and deduplicated. A warning about no row of the frame becomes a
-/// note, unless it points to a source row: the count of the source's rows covers that.
+/// Adds the codes of broken warning rules, and of warnings from decode and normalise, to their
+/// rows' `warnings`, sorted and deduplicated. A warning that does not belong to a row in the frame
+/// becomes a note, unless it points to a source row. In that case, the count of source rows covers
+/// the warning.
 pub fn fill(
     mut frame: DataFrame,
     breaches: &[Breach],
@@ -80,7 +82,7 @@ pub fn fill(
     Ok(frame)
 }
 
-/// Reports whether a list of codes is in its published form: sorted, each code once.
+/// Reports whether a list of codes has its published format: sorted and without duplicates.
 fn is_sorted<'c>(mut codes: impl Iterator<Item = &'c str>) -> bool {
     let mut last = "";
     codes.all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)

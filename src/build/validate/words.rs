@@ -1,5 +1,5 @@
-//! Counts, for each coded column, the records with a publisher's text and the texts whose meaning
-//! is unknown.
+//! For each coded column, counts the records with text from the publisher and the texts whose
+//! meaning is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::normalise::ListRows;
 use pubdata_core::contract::UNKNOWN_VALUES;
 use pubdata_store::{WordCounts, WordTally};
 
-/// Counts the words of a table's coded columns, by column. Omits columns without a text in any
+/// Counts the words in a table's coded columns, by column. Omits columns that have no text in any
 /// record.
 pub fn count(contract: &Contract, frame: &DataFrame) -> Result<BTreeMap<String, WordCounts>> {
     let mut tally = WordTally::new(contract);

@@ -1,4 +1,5 @@
-//! Normalises addresses by USPS Publication 28, without validating them against delivery points.
+//! Normalises addresses according to USPS Publication 28, without validating them against delivery
+//! points.
 
 use super::upper;
 
@@ -9,13 +10,13 @@ pub enum AddressKind {
     PoBox,
     RuralRoute,
     HighwayContract,
-    /// Without a number at its beginning: an intersection, or the name of a place.
+    /// An address that does not start with a number: an intersection or a place name.
     #[default]
     Unparsed,
 }
 
-/// The parts of an address in their standard form; missing parts are empty. For a box or route,
-/// `number` is its number.
+/// An address in standard form; missing fields are empty. For a PO box or rural route, `number` is
+/// the box or route number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
     pub kind: AddressKind,
@@ -44,7 +45,7 @@ impl Address {
         joined(&[&self.line(), &self.city, &place], ", ")
     }
 
-    /// Formats the street line, including the unit.
+    /// Formats the street line with the unit.
     pub fn line(&self) -> String {
         let kind = match self.kind {
             AddressKind::PoBox => "PO BOX",
@@ -67,8 +68,8 @@ impl Address {
         )
     }
 
-    /// Returns `number|predirectional|street|suffix|postdirectional|zip`, without the unit; `None`
-    /// if it is not a street address.
+    /// Returns `number|predirectional|street|suffix|postdirectional|zip`, without the unit. Returns
+    /// `None` if this is not a street address.
     pub fn key(&self) -> Option<String> {
         self.is_street().then(|| {
             [
@@ -83,8 +84,8 @@ impl Address {
         })
     }
 
-    /// Returns `number|street|zip`, for a query without suffix or directionals. A match is valid
-    /// only if exactly one address has the key.
+    /// Returns `number|street|zip`, for queries that omit the suffix and directionals. A match is
+    /// valid only if exactly one address has this key.
     pub fn loose_key(&self) -> Option<String> {
         self.is_street()
             .then(|| [&*self.number, &self.street, &self.zip].join("|"))
@@ -104,8 +105,8 @@ fn joined(parts: &[&str], between: &str) -> String {
         .join(between)
 }
 
-/// Normalises a city's name: upper case, without punctuation and without `City of`, except in the
-/// City of Industry.
+/// Normalises a city name: upper case, no punctuation, and no `City of` prefix, except for the City
+/// of Industry.
 pub fn city(text: &str) -> String {
     let plain: String = upper(text)
         .chars()
@@ -126,8 +127,8 @@ pub fn city(text: &str) -> String {
     }
 }
 
-/// Returns a city's name for comparison: `St. Paul`, `ST PAUL` and `Saint Paul` are equal, and so
-/// are `Winston-Salem` and `Winston Salem`.
+/// Returns a city name in a form suitable for comparison: `St. Paul`, `ST PAUL` and `Saint Paul`
+/// compare equal, as do `Winston-Salem` and `Winston Salem`.
 pub fn city_key(text: &str) -> String {
     let name = city(text);
     let mut words: Vec<&str> = name
@@ -146,8 +147,8 @@ pub fn city_key(text: &str) -> String {
     words.join(" ")
 }
 
-/// Parses five digits and optionally four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and
-/// `1234` from a spreadsheet that stored it as a number.
+/// Parses a ZIP Code of five digits, optionally followed by four more: `98273-1234`, `982731234`,
+/// `60616-`, `98102.0`, and `1234` if a spreadsheet dropped the leading zero.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
@@ -171,9 +172,9 @@ pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     ))
 }
 
-/// Parses as [`zip`] does, for an address that is known to be in the United States. An incomplete
-/// second part (`52244-190`, `32765--___`) is dropped. Elsewhere such a code may be foreign:
-/// `01310-100` is Brazilian.
+/// Parses a ZIP Code as [`zip`] does, for an address that is known to be in the United States.
+/// Drops an incomplete four-digit extension (`52244-190`, `32765--___`). For other addresses, such
+/// a code may be foreign: `01310-100` is Brazilian.
 pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
     let five = || {
         text.trim()
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Real lines from DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
+    /// Real street lines from DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
     #[test]
     fn street_lines() {
         let cases = [
@@ -288,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Lines from Los Angeles, Anaheim and Pierce County.
+    /// Real lines from Los Angeles, Anaheim and Pierce County.
     #[test]
     fn units_are_split_off_as_written() {
         for (line, parts) in [

@@ -1,6 +1,6 @@
 //! Recognises e-mail addresses, which are never published.
 
-/// Returns the length of the e-mail address at the beginning of a text.
+/// Returns the length of the e-mail address at the start of the text.
 pub fn length(text: &[char]) -> Option<usize> {
     let is_local = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
     let local = text.iter().take_while(|c| is_local(c)).count();
@@ -18,9 +18,9 @@ pub fn length(text: &[char]) -> Option<usize> {
     is_address.then_some(end)
 }
 
-/// Returns whether a text contains an e-mail address.
+/// Returns whether the text contains an e-mail address.
 pub fn is_in(text: &str) -> bool {
-    // Few texts contain the character at all.
+    // Fast path: few strings contain `@`.
     if !text.contains('@') {
         return false;
     }

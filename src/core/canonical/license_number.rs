@@ -1,9 +1,9 @@
-//! Normalises license numbers, which are texts and never numbers.
+//! Normalises license numbers, which are handled as text and never as integers.
 
 use super::upper;
 
-/// Returns the number for display: upper case, without blanks, `.` and `#`; dashes of all kinds
-/// become `-`; `*` and inner letters stay.
+/// Returns the license number for display: upper case, without blanks, `.` and `#`. All dashes
+/// become `-`. `*` and inner letters are kept.
 pub fn display(text: &str) -> String {
     upper(text)
         .chars()
@@ -15,7 +15,7 @@ pub fn display(text: &str) -> String {
         .collect()
 }
 
-/// Returns the number for comparison: without one of the board's `prefixes` (`LIC `, `CCB`) and
+/// Returns the license number for comparison, without the board's `prefixes` (`LIC `, `CCB`) and
 /// without leading zeros.
 pub fn normalized(text: &str, prefixes: &[String]) -> String {
     let shown = display(text);

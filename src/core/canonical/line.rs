@@ -6,12 +6,12 @@ use super::suffix::{directional, suffix};
 use super::{state, upper};
 
 /// Parses an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with
-/// or without commas. Without a comma before it, the city follows the first street suffix.
+/// or without commas. If no comma precedes the city, it starts after the first street suffix.
 pub fn parse_line(line: &str) -> Address {
     split_line(line).1
 }
 
-/// Parses city, state and ZIP Code that are separate from the street: `RUSTON,WA 98407`.
+/// Parses a city, state and ZIP Code given separately from the street: `RUSTON,WA 98407`.
 pub fn parse_place(place: &str) -> Address {
     Address {
         kind: AddressKind::Unparsed,
@@ -20,8 +20,8 @@ pub fn parse_place(place: &str) -> Address {
     }
 }
 
-/// Parses as [`parse_line`] does, and also returns the words of the street line as written,
-/// including the unit.
+/// Parses an address as [`parse_line`] does, and also returns the street line as written, including
+/// the unit.
 pub fn split_line(line: &str) -> (String, Address) {
     let mut segments: Vec<Vec<&str>> = line
         .split(',')
@@ -69,8 +69,8 @@ pub fn split_line(line: &str) -> (String, Address) {
     (street, address)
 }
 
-/// Removes the state from the end. A full name (`New York`) counts as a state only before a ZIP
-/// Code or after a city.
+/// Removes the state from the end of the segments. A full name (`New York`) counts as a state only
+/// before a ZIP Code or after a city.
 fn take_state(segments: &mut Vec<Vec<&str>>, has_zip: bool) -> String {
     let count = segments.len();
     let Some(last) = segments.last() else {
@@ -101,15 +101,14 @@ fn drop_last_words(segments: &mut Vec<Vec<&str>>, words: usize) {
     }
 }
 
-/// Street types that are rarely part of a name. `BAY` and `PARK` are types too, but part of the
-/// name in `KANEOHE BAY DR` and `PARK RIDGE ST`.
+/// Street types that are rarely part of a street name. `BAY` and `PARK` are also street types, but
+/// belong to the name in `KANEOHE BAY DR` and `PARK RIDGE ST`.
 const PLAIN_TYPES: &[&str] = &[
     "AVE", "BLVD", "CIR", "CT", "DR", "HWY", "LN", "LOOP", "PKWY", "PL", "RD", "ST", "TER", "WAY",
 ];
 
-/// Returns the end of the street in a line without commas. The street ends after the first suffix
-/// that has a name before it, and the directional and unit that follow. Plain types take
-/// precedence.
+/// Returns where the street ends in a line without commas: after the first suffix that has a name
+/// before it, including any directional and unit that follow. Plain types take precedence.
 fn street_end(words: &[&str]) -> Option<usize> {
     let spelled: Vec<String> = words
         .iter()
@@ -124,7 +123,7 @@ fn street_end(words: &[&str]) -> Option<usize> {
         |place: usize| suffix(&spelled[place]).is_some_and(|short| PLAIN_TYPES.contains(&short));
     let first =
         (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))?;
-    // After two words that are not suffixes, the city begins.
+    // The city begins after two words that are not suffixes.
     let plain = (first..words.len())
         .take_while(|&place| place < first + 3)
         .find(|&place| is_plain(place));
@@ -153,7 +152,7 @@ fn street_end(words: &[&str]) -> Option<usize> {
 mod tests {
     use super::{parse_line, parse_place, split_line};
 
-    /// A second address line of Tacoma, and variants of it.
+    /// A second address line from Tacoma data, and variants of that line.
     #[test]
     fn places_apart_from_their_street() {
         for (text, city, state, zip) in [

@@ -1,7 +1,7 @@
 //! Normalises names, addresses and numbers for comparison. Pipelines publish the normalised form
-//! next to the source's text, and queries are normalised before the lookup. Only standards are here
-//! (USPS Publication 28, legal designators, states); an agency's deviations are declared with its
-//! source.
+//! next to the source's text, and queries are normalised before the lookup. This module contains
+//! only standards (USPS Publication 28, legal designators, states). Agency-specific deviations are
+//! declared with the source.
 
 pub mod address;
 pub mod email;
@@ -15,7 +15,8 @@ mod suffix;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns the NFKC form in upper case: `ﬁ` becomes `FI`, a full-width letter becomes the letter.
+/// Returns the NFKC form in upper case: `ﬁ` becomes `FI`, and full-width letters become ordinary
+/// letters.
 fn upper(text: &str) -> String {
     // ASCII has no compatibility forms, and nearly all names are ASCII.
     if text.is_ascii() {
@@ -25,7 +26,7 @@ fn upper(text: &str) -> String {
     }
 }
 
-/// Returns whether a character is an apostrophe of any kind. Apostrophes leave no gap:
+/// Returns whether a character is an apostrophe of any kind. Removing an apostrophe leaves no gap:
 /// `LIGHTBOURNE'S` is one word.
 fn is_apostrophe(c: char) -> bool {
     matches!(

@@ -1,18 +1,19 @@
-//! Splits and normalises names of organisations and persons, so that equal names are equal texts.
+//! Splits and normalises the names of organisations and people, so that equal names become equal
+//! strings.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{is_apostrophe, upper};
 
-/// A business name for comparison.
+/// Business name, normalised for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationName {
-    /// The whole name with the designator in its short form: `ACME WIDGETS LLC`.
+    /// The full name with the designator in its short form: `ACME WIDGETS LLC`.
     pub normalized: String,
     /// The name without the designator: `ACME WIDGETS`.
     pub core: String,
-    /// `LLC`, `INC`, …; `None` if the name states none.
+    /// `LLC`, `INC`, …; `None` if the name has no designator.
     pub designator: Option<&'static str>,
 }
 
@@ -38,25 +39,25 @@ impl Person {
     }
 }
 
-/// Order of a person's name without a comma.
+/// Word order of a personal name that has no comma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// `SAMPON LENA R`
     LastFirst,
     /// `GEROLD J TESTON II`
     FirstLast,
-    /// 20 characters of last name, 14 of first name, then initials: `VALENCIA            KATHERINE
-    /// A`
+    /// Fixed columns: 20 characters for the last name, 14 for the first name, then initials:
+    /// `VALENCIA            KATHERINE A`
     Columns,
 }
 
-/// A legal form in the names of organisations.
+/// Legal form in the name of an organisation.
 struct LegalForm {
     short: &'static str,
-    /// Its spellings, the longest first.
+    /// Spellings of the legal form, longest first.
     spellings: &'static [&'static str],
-    /// True if state registries use it. A word like `SA` or `SE` is as likely part of a person's
-    /// name: such forms count only in searches for names of companies.
+    /// True if state registries use this form. A word like `SA` or `SE` is just as likely to be
+    /// part of a personal name. Such forms count only when searching for company names.
     is_domestic: bool,
 }
 
@@ -155,11 +156,12 @@ const MONTHS: &[&str] = &[
     "DECEMBER",
 ];
 
-/// `I` and `V` are not included: they are initials far more often than numerals.
+/// `I` and `V` are not included, because they are initials far more often than numerals.
 const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "2ND", "3RD", "4TH", "ESQ"];
 
-/// Normalises a business name for comparison: upper case, `&` as `AND`, without punctuation and a
-/// leading `THE`. Joins single letters (`L L C`) and shortens the designator at the end.
+/// Normalises a business name for comparison: converts it to upper case, writes `&` as `AND`, and
+/// removes punctuation and a leading `THE`. Joins single letters (`L L C`) and shortens the
+/// designator at the end.
 pub fn organization(text: &str) -> OrganizationName {
     let mut words = joined_letters(plain_words(&upper(split_status(text).0)));
     if words.len() > 1 && words[0] == "THE" {
@@ -174,8 +176,8 @@ pub fn organization(text: &str) -> OrganizationName {
         };
     };
     words.truncate(words.len() - length);
-    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are equal: designators
-    // before the last are shortened and stay.
+    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` become equal: designators
+    // before the last one are shortened but kept.
     if let Some((inner, length)) = trailing_designator(&words) {
         words.truncate(words.len() - length);
         words.push(inner.to_owned());
@@ -210,8 +212,8 @@ pub fn split_status(text: &str) -> (&str, Option<&str>) {
     (text.trim(), None)
 }
 
-/// Splits a person's name; `None` if it has no letter. A comma always ends the last name; without
-/// one, `order` decides.
+/// Splits a person's name; returns `None` if it contains no letters. A comma always ends the last
+/// name; without a comma, `order` decides.
 pub fn person(text: &str, order: Order) -> Option<Person> {
     if !text.chars().any(char::is_alphabetic) {
         return None;
@@ -246,8 +248,8 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
     Some(assemble(&format!("{last} {suffix}"), &words.join(" ")))
 }
 
-/// Returns the words of a name for search: normalised as by [`organization`], without accents.
-/// Nothing is removed, and only single letters are joined.
+/// Returns the words of a name for search, normalised as by [`organization`] and without accents.
+/// Removes no words; joins only single letters.
 pub fn words(text: &str) -> Vec<String> {
     let upper = match text.is_ascii() {
         true => upper(text),
@@ -258,7 +260,7 @@ pub fn words(text: &str) -> Vec<String> {
                 .collect::<String>(),
         ),
     };
-    // Letters that do not decompose into a letter and a mark.
+    // Letters that do not decompose into a base letter and a combining mark.
     let plain = if upper.is_ascii() {
         upper
     } else {
@@ -272,31 +274,32 @@ pub fn words(text: &str) -> Vec<String> {
     joined_letters(plain_words(&plain))
 }
 
-/// Returns the words of a short name, such as a city's, as one text for comparison.
+/// Returns the words of a short name, such as a city name, as a single string for comparison.
 pub fn comparable(text: &str) -> String {
     words(text).join(" ")
 }
 
-/// A name in the form in which queries and published names are compared.
+/// Name in the form used to compare queries with published names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchedName {
-    /// Words of the name without its legal forms.
+    /// The words of the name without legal forms.
     pub core: String,
-    /// The legal forms in their short form, such as `CO INC`; empty if the name ends without one.
+    /// The legal forms at the end of the name, shortened, such as `CO INC`; empty if there are
+    /// none.
     pub form: String,
 }
 
 /// Which words at the end of a name count as legal forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Forms {
-    /// Those of state registries, for names that may be persons'.
+    /// Only the forms that state registries use, for names that may belong to people.
     #[default]
     OfStates,
     OfAnyCountry,
 }
 
-/// Returns the form of a name for search: its [`words`] without a leading `THE`, and separately all
-/// legal forms at its end. A name of nothing but legal forms keeps its first word.
+/// Returns the search form of a name: its [`words`] without a leading `THE`, and separately all
+/// legal forms at the end. A name that consists only of legal forms keeps its first word.
 pub fn searched(text: &str, forms: Forms) -> SearchedName {
     let mut words = words(split_status(text).0);
     if words.len() > 1 && words[0] == "THE" {
@@ -309,7 +312,7 @@ pub fn searched(text: &str, forms: Forms) -> SearchedName {
         found.insert(0, form);
         words.truncate(words.len() - length);
     }
-    // Left over after removing legal forms: `Procter & Gamble & Co`.
+    // A trailing `AND` is left over after legal forms are removed: `Procter & Gamble & Co`.
     while words.len() > 1 && !found.is_empty() && words.last().is_some_and(|word| word == "AND") {
         words.pop();
     }
@@ -337,7 +340,7 @@ pub fn begins_legal_form(word: &str, short: &str) -> bool {
     })
 }
 
-/// Builds a person's name from last and given names, removing the suffix from either.
+/// Builds a person's name from the last and given names, removing a suffix from either.
 fn assemble(last: &str, given: &str) -> Person {
     let mut suffix = "";
     let mut last: Vec<&str> = last.split_whitespace().collect();
@@ -371,8 +374,8 @@ fn is_suffix(word: &str) -> bool {
     SUFFIXES.contains(&word.as_str())
 }
 
-/// Splits a text into words of letters and digits; `&` becomes the word `AND`, an apostrophe leaves
-/// no gap.
+/// Splits text into words of letters and digits. `&` becomes the word `AND`, and an apostrophe
+/// leaves no gap.
 fn plain_words(upper: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(upper.len());
     for c in upper.chars() {
@@ -402,8 +405,8 @@ fn joined_letters(words: Vec<String>) -> Vec<String> {
     joined
 }
 
-/// Returns the designator at the end of a name and its number of words. A name that is nothing but
-/// a designator keeps it as its name.
+/// Returns the designator at the end of a name and how many words it has. A name that consists only
+/// of a designator keeps it as the name.
 fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
     trailing_form(words, |form| form.is_domestic)
 }
@@ -440,7 +443,7 @@ mod tests {
         [person.first, person.middle, person.last, person.suffix]
     }
 
-    /// Real names from rows of CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
+    /// Real names from CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permit rows.
     #[test]
     fn organizations() {
         let cases = [

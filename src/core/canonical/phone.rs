@@ -1,7 +1,7 @@
 //! Normalises telephone numbers.
 
-/// Returns the ten digits of a North American number, without country code and extension; `None`
-/// for other texts.
+/// Returns the ten digits of a North American telephone number, without the country code and
+/// extension. Returns `None` for any other text.
 pub fn phone(text: &str) -> Option<String> {
     let number = text.split(['x', 'X']).next().unwrap_or_default();
     if number.chars().any(char::is_alphabetic) {

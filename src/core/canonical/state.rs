@@ -3,7 +3,7 @@
 
 use super::upper;
 
-/// Postal code, name, and FIPS code, which military regions do not have.
+/// Postal code, name and FIPS code. Military regions have no FIPS code.
 const STATES: &[(&str, &str, &str)] = &[
     ("AL", "ALABAMA", "01"),
     ("AK", "ALASKA", "02"),
@@ -69,8 +69,8 @@ const STATES: &[(&str, &str, &str)] = &[
     ("AP", "ARMED FORCES PACIFIC", ""),
 ];
 
-/// Returns the postal code of a state from its code or name, in any case and punctuation (`N.Y.`,
-/// `New York`); `None` for anything else.
+/// Returns the postal code for a state's code or name, regardless of case and punctuation (`N.Y.`,
+/// `New York`). Returns `None` for anything else.
 pub fn usps(text: &str) -> Option<&'static str> {
     let letters: String = upper(text)
         .chars()
@@ -88,7 +88,7 @@ pub fn all() -> impl Iterator<Item = &'static str> {
     STATES.iter().map(|(code, ..)| *code)
 }
 
-/// Returns the name for a postal code, in upper case.
+/// Returns the state name for a postal code, in upper case.
 pub fn name(usps: &str) -> Option<&'static str> {
     STATES
         .iter()

@@ -1,5 +1,5 @@
-//! Parses the street line of an address: number, directionals, name, suffix and unit by USPS
-//! Publication 28.
+//! Parses the street line of an address into number, directionals, name, suffix and unit, according
+//! to USPS Publication 28.
 
 use super::address::{Address, AddressKind};
 use super::suffix::{
@@ -8,8 +8,8 @@ use super::suffix::{
 };
 use super::{is_apostrophe, upper};
 
-/// Parses a street line with or without a unit. A line without a number becomes one normalised text
-/// of kind [`AddressKind::Unparsed`].
+/// Parses a street line with or without a unit. A line without a number becomes a single normalised
+/// string of kind [`AddressKind::Unparsed`].
 pub fn parse_street(line: &str) -> Address {
     let tokens = tokens(line);
     if let Some(address) = box_or_route(&tokens) {
@@ -27,7 +27,7 @@ pub fn parse_street(line: &str) -> Address {
         ..Address::default()
     };
     take_unit(&mut rest, &mut address);
-    // `BROADWAY E`, but not `AVENUE E`, which is the street's name.
+    // Matches `BROADWAY E`, but not `AVENUE E`, where the letter is the street name.
     let is_lettered_avenue = rest.len() == 2 && suffix(&rest[0]).is_some() && rest[1].len() == 1;
     if rest.len() > 1
         && !is_lettered_avenue
@@ -43,7 +43,7 @@ pub fn parse_street(line: &str) -> Address {
         rest.pop();
         short.clone_into(&mut address.suffix);
     }
-    // A directional belongs to the name if nothing else is left of it: `100 NORTH ST`.
+    // A directional belongs to the name if no other words remain: `100 NORTH ST`.
     if rest.len() > 2 && matches!((rest[0].as_str(), rest[1].as_str()), ("N" | "S", "E" | "W")) {
         address.predirectional = format!("{}{}", rest[0], rest[1]);
         rest.drain(..2);
@@ -53,7 +53,7 @@ pub fn parse_street(line: &str) -> Address {
         rest.remove(0);
         short.clone_into(&mut address.predirectional);
     }
-    // `6015 A PENNSYLVANIA AVE` is unit A of number 6015.
+    // `6015 A PENNSYLVANIA AVE` means unit A at number 6015.
     if rest.len() > 1
         && rest[0].len() == 1
         && rest[1].len() > 1
@@ -74,7 +74,8 @@ pub fn parse_street(line: &str) -> Address {
     address
 }
 
-/// Returns upper-case words; `-` and `/` stay inside numbers, `#` is a separate word.
+/// Splits a line into upper-case words. `-` and `/` are kept inside numbers, and `#` is a separate
+/// word.
 fn tokens(line: &str) -> Vec<String> {
     let characters: Vec<char> = upper(line).chars().filter(|c| !is_apostrophe(*c)).collect();
     let mut text = String::with_capacity(characters.len());
@@ -96,7 +97,7 @@ fn tokens(line: &str) -> Vec<String> {
             '-' | '/' if digit_before && follows => text.push(*c),
             // `202B-202C` is a range of units.
             '-' if is_range(&characters, index) => text.push('-'),
-            // `1234 - 1240` is a range, written without blanks.
+            // `1234 - 1240` is a range and is normalised to have no blanks.
             '-' if beside(index, -1) && beside(index, 1) => {
                 text.truncate(text.trim_end().len());
                 text.push_str("-\u{0}");
@@ -125,7 +126,7 @@ fn is_range(characters: &[char], hyphen: usize) -> bool {
     before < hyphen && is_numbered(before) && is_numbered(hyphen + 1)
 }
 
-/// Parses `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and their other spellings.
+/// Parses `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and alternative spellings.
 fn box_or_route(tokens: &[String]) -> Option<Address> {
     let words: Vec<&str> = tokens
         .iter()
@@ -196,8 +197,9 @@ fn box_or_route(tokens: &[String]) -> Option<Address> {
     None
 }
 
-/// Splits the words into the number (`83-09`, `408 1/2`, `N6W23001`, `W156 N8327` joined) and the
-/// rest. Returns `None` if the line does not begin with a number or ends after it.
+/// Splits the words into the house number (`83-09`, `408 1/2`, `N6W23001`, or `W156 N8327`, which
+/// is joined) and the remaining words. Returns `None` if the line does not start with a number or
+/// consists only of a number.
 fn take_number(tokens: &[String]) -> Option<(String, Vec<String>)> {
     let first = tokens.first()?;
     let starts_with_digit = first.starts_with(|c: char| c.is_ascii_digit());
@@ -231,7 +233,7 @@ fn is_fraction(word: &str) -> bool {
     })
 }
 
-/// Returns whether a word is like `N6` or `W23001`.
+/// Returns whether a word looks like `N6` or `W23001`.
 fn is_half_grid(word: &str) -> bool {
     word.strip_prefix(['N', 'S', 'E', 'W'])
         .is_some_and(|digits| {
@@ -239,7 +241,7 @@ fn is_half_grid(word: &str) -> bool {
         })
 }
 
-/// Returns whether a word is like `N6W23001`.
+/// Returns whether a word looks like `N6W23001`.
 fn is_grid(word: &str) -> bool {
     word.char_indices().skip(1).any(|(index, c)| {
         c.is_ascii_alphabetic() && is_half_grid(&word[..index]) && is_half_grid(&word[index..])
@@ -302,8 +304,8 @@ fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
     }
 }
 
-/// Parses a unit that is separate from its street: `APT 11GW`, `# 4`, `202B-202C`; `None` for a
-/// remark (`TEMP`, `3rd Floor`, `TYPE 3B`).
+/// Parses a unit given separately from the street: `APT 11GW`, `# 4`, `202B-202C`. Returns `None`
+/// for a remark (`TEMP`, `3rd Floor`, `TYPE 3B`).
 pub fn parse_unit(text: &str) -> Option<(String, String)> {
     let tokens = tokens(text);
     let (kind, number) = match tokens.split_first()? {
@@ -341,8 +343,9 @@ pub fn is_directional(word: &str) -> bool {
 /// Maximum length of a unit: `202B-202C`.
 const MAX_UNIT_LENGTH: usize = 9;
 
-/// Splits a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` becomes `6081 W
-/// CENTER DR` and `202B-202C`. Returns `None` if the line does not end with a unit.
+/// Splits a street line before the unit and returns both parts as written: `6081 W CENTER DR
+/// 202B-202C` becomes `6081 W CENTER DR` and `202B-202C`. Returns `None` if the line does not end
+/// with a unit.
 pub fn split_unit(line: &str) -> Option<(&str, &str)> {
     let whole = parse_street(line);
     if whole.kind != AddressKind::Street || (whole.unit_kind.is_empty() && whole.unit.is_empty()) {
@@ -381,7 +384,8 @@ fn is_bare_unit(rest: &[String], last: usize) -> bool {
     (numbered || lettered) && !is_numbered_road
 }
 
-/// Returns the name of the street: ordinals in digits, the kind of a numbered road in full.
+/// Returns the street name, with ordinals written as digits and the type of a numbered road spelled
+/// out.
 fn street_name(words: &[String], has_suffix: bool) -> String {
     if let [number] = words
         && has_suffix

@@ -1,10 +1,10 @@
 //! Holds the tables of USPS Publication 28: street suffixes (appendix C1), secondary units (C2),
-//! directionals, ordinals.
+//! directionals and ordinals.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The standard abbreviation, then its other spellings.
+/// Each line has the standard abbreviation, followed by other spellings.
 const SUFFIXES: &[&str] = &[
     "ALY ALLEE ALLEY ALLY",
     "ANX ANEX ANNEX ANNX",
@@ -209,7 +209,8 @@ const SUFFIXES: &[&str] = &[
     "WLS WELLS",
 ];
 
-/// Units with a number or letter. `TOWER` is not in the standard, but occurs in the files.
+/// Unit designators that require a number or letter. `TOWER` is not in the standard but occurs in
+/// source files.
 const NUMBERED_UNITS: &[&str] = &[
     "APT APARTMENT",
     "BLDG BUILDING",
@@ -231,7 +232,7 @@ const NUMBERED_UNITS: &[&str] = &[
     "KEY",
 ];
 
-/// Units without a number.
+/// Unit designators that stand alone, without a number.
 const PLAIN_UNITS: &[&str] = &[
     "BSMT BASEMENT",
     "FRNT FRONT",
@@ -289,7 +290,7 @@ const TENS: &[&str] = &[
     "TWENTY", "THIRTY", "FORTY", "FIFTY", "SIXTY", "SEVENTY", "EIGHTY", "NINETY",
 ];
 
-/// Words before the number of a road that has no other name: `COUNTY ROAD 5`.
+/// Words that introduce a numbered road without another name: `COUNTY ROAD 5`.
 const ROAD_OWNERS: &str = "COUNTY CO STATE US FARM RANCH TOWNSHIP INTERSTATE";
 
 type Spellings = HashMap<&'static str, &'static str>;
@@ -335,7 +336,7 @@ pub(super) fn ordinal(word: &str) -> Option<&'static str> {
     ORDINAL.get(word).copied()
 }
 
-/// Converts `TWENTY`, `FIRST` to `21ST`.
+/// Converts `TWENTY` and `FIRST` to `21ST`.
 pub(super) fn compound_ordinal(tens: &str, unit: &str) -> Option<String> {
     let tens = TENS.iter().position(|word| *word == tens)? + 2;
     let unit = ordinal(unit)?;
@@ -356,7 +357,7 @@ pub(super) fn with_ordinal_ending(number: &str) -> String {
     format!("{number}{ending}")
 }
 
-/// Returns whether the word is `1ST`, `22ND`, ….
+/// Returns whether the word is an ordinal in digits: `1ST`, `22ND`, ….
 pub(super) fn is_ordinal(word: &str) -> bool {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     !digits.is_empty()

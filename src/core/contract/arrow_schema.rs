@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::{ColumnType, Contract, Physical};
 
-/// Returns the Arrow schema of the published parts: the contract's columns in order.
+/// Returns the Arrow schema of the published parts, with the contract's columns in order.
 pub fn arrow_schema(contract: &Contract) -> Schema {
     let fields: Vec<Field> = contract
         .columns
@@ -23,7 +23,7 @@ pub fn arrow_schema(contract: &Contract) -> Schema {
 }
 
 /// Returns the fields of one source pointer: source, snapshot digest, archive member, offset,
-/// length. Numbers are signed because table formats have no unsigned integers.
+/// length. Integers are signed because table formats have no unsigned integers.
 pub fn pointer_fields() -> Fields {
     Fields::from(vec![
         Field::new("source_id", DataType::Utf8, false),

@@ -1,24 +1,24 @@
-//! Parses and formats the value of a date column: a number of days, written `YYYY-MM-DD`. A day
-//! that does not exist is rejected and never rounded to the next one.
+//! Parses and formats the values of date columns, which are stored as day numbers and written
+//! `YYYY-MM-DD`. Rejects dates that do not exist instead of rounding them.
 
 use std::fmt;
 
-/// A calendar date as days since 1970-01-01, for arithmetic on many dates.
+/// A calendar date, stored as days since 1970-01-01 for fast arithmetic on many dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(i32);
 
 impl Day {
-    /// Creates a day from days since 1970-01-01.
+    /// Creates a day from the number of days since 1970-01-01.
     pub const fn from_number(days: i32) -> Self {
         Self(days)
     }
 
-    /// Returns the days since 1970-01-01.
+    /// Returns the number of days since 1970-01-01.
     pub fn number(self) -> i32 {
         self.0
     }
 
-    /// Parses `YYYY-MM-DD`; `None` for another form or a day that does not exist.
+    /// Parses `YYYY-MM-DD`. Returns `None` for any other format or for a date that does not exist.
     ///
     /// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
     /// `days_from_civil`.
@@ -39,8 +39,8 @@ impl Day {
         if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
             return None;
         }
-        // Years begin in March, so that the leap day is the last; 400 years are added, so that none
-        // is negative.
+        // Years begin in March, so that the leap day is the last day of the year. Adding 400 years
+        // keeps all years non-negative.
         let (years, months) = if month <= 2 {
             (year + 399, month + 9)
         } else {
@@ -51,9 +51,9 @@ impl Day {
         Some(Self(i32::try_from(days).ok()? - 146_097 - 719_468))
     }
 
-    /// Returns year, month and day.
+    /// Returns the year, month and day.
     ///
-    /// Source of the formula: as [`Day::from_iso`], `civil_from_days`.
+    /// Source of the formula: the same document as for [`Day::from_iso`], `civil_from_days`.
     pub fn civil(self) -> (i32, u8, u8) {
         let shifted = self.0 + 719_468;
         let era = shifted.div_euclid(146_097);
@@ -78,7 +78,7 @@ impl Day {
 
     /// Formats the day as `YYYY-MM-DD` in ASCII; `None` outside the years 0 to 9999.
     pub fn iso(self) -> Option<[u8; 10]> {
-        // 0000-01-01 to 9999-12-31.
+        // The range covers 0000-01-01 to 9999-12-31.
         if !(-719_528..=2_932_896).contains(&self.0) {
             return None;
         }
@@ -93,7 +93,7 @@ impl Day {
         Some([y[0], y[1], y[2], y[3], b'-', m[2], m[3], b'-', d[2], d[3]])
     }
 
-    /// Returns the day `days` later, or earlier if negative.
+    /// Returns the day that is `days` later, or earlier if `days` is negative.
     #[must_use]
     pub fn plus(self, days: i32) -> Self {
         Self(self.0 + days)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{ColumnType, Contracts, Physical};
 
-/// Writes the data dictionary: one section per dataset, one table row per column.
+/// Writes the data dictionary, with one section per dataset and one table row per column.
 pub fn data_dictionary(contracts: &Contracts) -> String {
     let mut text = String::from(
         "# Data dictionary\n\nGenerated from `schemas/` by `make docs`; do not edit.\n",
@@ -46,7 +46,7 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
     text
 }
 
-/// Returns the readable name of a type's storage.
+/// Returns a readable name for the physical type of a column.
 pub fn type_name(column_type: &ColumnType) -> String {
     match column_type.physical {
         Physical::String => "string".to_owned(),

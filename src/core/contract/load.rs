@@ -1,4 +1,4 @@
-//! Reads the contracts of `schemas/`, resolves the type of each column, and reports errors with
+//! Reads the contracts in `schemas/`, resolves the type of each column, and reports errors with
 //! file and line.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
-/// Placeholders of links that are a column's value in another form.
+/// Link placeholders for reformatted column values.
 const LINK_WORDS: [(&str, &str); 2] = [
     ("cik_number", "cik"),
     ("accession_compact", "accession_number"),
@@ -59,7 +59,7 @@ struct ColumnFile {
     derivation: Option<String>,
 }
 
-/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; adds errors to
+/// Reads `schemas/_types.toml`, the vocabularies of its types, and every contract. Adds errors to
 /// the findings.
 pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts {
     let mut types: BTreeMap<String, ColumnType> = BTreeMap::new();
@@ -80,8 +80,7 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
     {
         vocabulary::add(&mut types, path, text, findings);
     }
-    // A file whose name starts with `_` is shared by contracts or by the server, and is not a
-    // contract.
+    // A file whose name starts with `_` is not a contract; contracts or the server share it.
     let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
     let contracts_of: Vec<_> = all
         .par_iter()

@@ -1,5 +1,5 @@
 //! Defines contracts: columns, types, keys, rules and links. Parses decimals exactly, without
-//! floating point.
+//! floating-point arithmetic.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ pub struct Contract {
     /// Semantic version, `schema_version` in provenance.
     #[schemars(extend("pattern" = "^[0-9]+[.][0-9]+[.][0-9]+$"))]
     pub version: String,
-    /// Display name.
+    /// Display name of the table.
     pub title: String,
-    /// One sentence: "One row per …".
+    /// Meaning of a row, in one sentence: "One row per …".
     pub grain: String,
     /// Columns that identify a row.
     pub primary_key: Vec<String>,
@@ -27,24 +27,25 @@ pub struct Contract {
     pub sort_by: Vec<String>,
     /// Columns whose values name the parts of a release.
     pub partition_by: Vec<String>,
-    /// Kind of area, for datasets with one row per area; null for others.
+    /// Type of area, for datasets with one row per area; null for other datasets.
     pub geography_type: Option<String>,
-    /// API paths answered from this table.
+    /// API paths served from this table.
     pub serves: Vec<String>,
     /// Content that a reader might expect here but will not find.
     pub not_covered: Vec<String>,
-    /// URLs at the publisher, by name. In the texts `{column}` is replaced by the record's value,
-    /// `{cik_number}` by its CIK without zeros and `{accession_compact}` by its accession number
-    /// without dashes. Filled in when served, never stored: they do not affect rows.
+    /// Links to the publisher's pages, by name. In each URL, `{column}` is replaced by the record's
+    /// value, `{cik_number}` by its CIK without zeros and `{accession_compact}` by its accession
+    /// number without dashes. Links are filled in when the record is served and never stored, so
+    /// they do not affect rows.
     #[serde(skip)]
     pub links: BTreeMap<String, String>,
-    /// Columns in the order of the files.
+    /// Columns in file order.
     pub columns: Vec<Column>,
-    /// Notes about values, in display order. Added when served, never stored: they do not affect
-    /// rows.
+    /// Notes about values, in display order. They are added when the record is served and never
+    /// stored, so they do not affect rows.
     #[serde(skip)]
     pub values: Vec<ValueNotes>,
-    /// Rules between columns and rows.
+    /// Rules that the columns and rows must satisfy.
     pub invariants: Vec<Invariant>,
 }
 
@@ -53,7 +54,7 @@ pub struct Contract {
 pub struct ValueNotes {
     pub column: String,
     pub value: String,
-    /// By name, such as `label` or `unit`.
+    /// Notes by name, such as `label` or `unit`.
     #[serde(flatten)]
     notes: BTreeMap<String, String>,
 }
@@ -78,13 +79,13 @@ impl Contract {
         self.values_of(column).find(|known| known.value == value)
     }
 
-    /// Returns the column with that name.
+    /// Returns the column with the given name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Iterates over the derived columns of a record that have a value, with how the value derives
-    /// from the source.
+    /// Iterates over a record's derived columns that have a value, each with an explanation of how
+    /// the value is derived from the source.
     pub fn derivations<'a>(
         &'a self,
         record: &'a Map<String, Value>,
@@ -100,8 +101,8 @@ impl Contract {
             .filter_map(|column| Some((column.name.as_str(), column.derivation.as_deref()?)))
     }
 
-    /// Returns whether rows are sorted first by the beginning of their record ids. These begin with
-    /// the first column of the key, which is text or constant within a part.
+    /// Returns whether rows are sorted primarily by the start of their record ids. The ids start
+    /// with the first key column, which is text or constant within a part.
     pub fn is_sorted_by_subject(&self) -> bool {
         let Some(first) = self
             .sort_by
@@ -124,31 +125,31 @@ pub struct Column {
     pub name: String,
     /// Name of the semantic type in `_types.toml`.
     pub type_name: String,
-    /// The semantic type.
+    /// The resolved semantic type of the column.
     #[serde(rename = "type")]
     pub column_type: ColumnType,
-    /// True if it may be null.
+    /// True if the column may contain nulls.
     pub nullable: bool,
     /// Meaning of the column, with its unit.
     pub description: String,
-    /// The column with the publisher's text from which this one is decoded; absent for other
-    /// columns. Records with a text of unknown meaning are counted under `unknown_values`.
+    /// The column with the publisher's text from which this column is decoded; absent for other
+    /// columns. Records whose text has no known meaning are counted under `unknown_values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub coded_from: Option<String>,
-    /// How its values derive from the source, if the source states a similar but different value.
-    /// Shown when served, never stored: it does not affect rows.
+    /// How the column's values are derived, if the source states a similar but different value. The
+    /// text is shown when served and never stored, so it does not affect rows.
     #[serde(default, skip_serializing)]
     pub derivation: Option<String>,
 }
 
-/// Column with a record's texts of unknown meaning, each prefixed by its column: `status=Hold`.
+/// Column that lists a record's unknown values, each prefixed with the column name: `status=Hold`.
 pub const UNKNOWN_VALUES: &str = "unknown_values";
 
-/// Type of columns that state why the meaning of a record's text is known.
+/// Type of columns that state how the meaning of a record's text was determined.
 pub const WORD_BASIS: &str = "word_basis";
 
-/// Units by suffix of a column's name.
+/// Units by column name suffix.
 const UNITS: [(&str, &str); 3] = [
     ("_sqmi", "square miles"),
     ("_bytes", "bytes"),
@@ -156,7 +157,7 @@ const UNITS: [(&str, &str); 3] = [
 ];
 
 impl Column {
-    /// Returns the unit of its values, if the name states it.
+    /// Returns the unit of the column's values, if the column name states one.
     pub fn unit(&self) -> Option<&'static str> {
         UNITS
             .iter()
@@ -169,41 +170,41 @@ impl Column {
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnType {
-    /// How a value is stored.
+    /// Physical representation of a value.
     pub physical: Physical,
-    /// Meaning of a value.
+    /// Description of what a value means.
     pub description: String,
-    /// Total digits of a decimal; 0 for other types.
+    /// Total number of digits in a decimal; 0 for other types.
     #[serde(default)]
     pub precision: u8,
-    /// Digits after the point of a decimal; 0 for other types.
+    /// Number of decimal places of a decimal; 0 for other types.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub scale: i8,
     /// True if a decimal is printed without trailing zeros.
     #[serde(default)]
     pub trim: bool,
-    /// Exact number of digits of a code; null if it is not a code.
+    /// Exact number of digits in a code; null if the type is not a code.
     pub digits: Option<usize>,
-    /// The allowed values; all if empty.
+    /// The allowed values. If empty, all values are allowed.
     #[serde(default)]
     pub values: Vec<String>,
-    /// Smallest value; null without a limit.
+    /// Smallest allowed value; null if there is no limit.
     pub min: Option<f64>,
-    /// Largest value; null without a limit.
+    /// Largest allowed value; null if there is no limit.
     pub max: Option<f64>,
-    /// The unit of a number, in words; absent without a unit. Shown when served, never stored: it
-    /// does not affect rows.
+    /// The unit of a number, spelled out; absent if the number has no unit. The unit is shown when
+    /// served and never stored, so it does not affect rows.
     #[serde(default, skip_serializing)]
     pub unit: Option<String>,
-    /// Known words of publishers, normalised, with the value that each means
-    /// (`schemas/_vocabulary_*.toml`); absent without any.
+    /// Known publisher terms, normalised, each with the value that it means
+    /// (`schemas/_vocabulary_*.toml`); absent if none are known.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub words: Words,
 }
 
-/// Maximum digits of a decimal that frames store as a number.
+/// Maximum number of digits in a decimal that frames store as a number.
 const MAX_NUMBER_PRECISION: u8 = 18;
 
 impl ColumnType {
@@ -213,8 +214,8 @@ impl ColumnType {
     }
 }
 
-/// Parses a decimal number without exponent as units of 10^-`scale`; `None` if it is malformed or
-/// has more decimals.
+/// Parses a decimal number without an exponent as units of 10^-`scale`. Returns `None` if it is
+/// malformed or has more decimal places.
 pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let signed = |magnitude: i128| {
@@ -225,7 +226,7 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
         }
     };
     let scale = usize::try_from(scale).ok()?;
-    // Fast path: most numbers are whole and fit a machine word, so each digit is read once.
+    // Fast path: most numbers are integers that fit in a machine word, so each digit is read once.
     if (1..=18).contains(&digits.len()) && scale <= 20 {
         let digit = |number: u64, byte: u8| {
             byte.is_ascii_digit()
@@ -250,7 +251,7 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     {
         return None;
     }
-    // Fewer than 10^38 units, which fit an i128.
+    // The result has fewer than 10^38 units, which fits in an i128.
     let magnitude = number_of(whole) * power_of_ten(scale)
         + number_of(fraction) * power_of_ten(scale - fraction.len());
     Some(signed(magnitude))
@@ -258,7 +259,8 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
 
 /// Parses up to 38 digits.
 fn number_of(digits: &str) -> i128 {
-    // Most numbers have few digits, and a 64-bit multiplication costs a fraction of a 128-bit one.
+    // Most numbers have few digits, and 64-bit multiplication is much faster than 128-bit
+    // multiplication.
     let (first, rest) = digits.as_bytes().split_at(digits.len().min(18));
     let first = first
         .iter()
@@ -280,9 +282,10 @@ fn power_of_ten(exponent: usize) -> i128 {
     POWERS[exponent]
 }
 
-/// How a column is stored. In frames between normalise and publish, `Decimal` is an `Int64` of
-/// unscaled units, or text if it has more than 18 digits. `Date` is an ISO string or a polars date,
-/// `StringList` a list of strings, and `Pointers` the list that `provenance` describes.
+/// How a column is stored. In frames between the normalise and publish steps, `Decimal` is an
+/// `Int64` of unscaled units, or text if it has more than 18 digits. `Date` is an ISO string or a
+/// polars date, `StringList` is a list of strings, and `Pointers` is the list that `provenance`
+/// describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "How a column is stored.")]
@@ -298,7 +301,7 @@ pub enum Physical {
     Pointers,
 }
 
-/// A rule over the rows of a table.
+/// A rule that a table's rows must satisfy.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invariant {
@@ -306,38 +309,38 @@ pub struct Invariant {
     pub code: String,
     /// Kind of rule.
     pub rule: Rule,
-    /// Columns the rule checks.
+    /// Columns that the rule checks.
     pub columns: Vec<String>,
-    /// Rows the rule applies to; null for all.
+    /// Condition that selects the rows to check; null if the rule applies to all rows.
     #[serde(rename = "where")]
     pub condition: Option<Condition>,
     /// Columns that define the groups of `sum_within`.
     #[serde(default)]
     pub group_by: Vec<String>,
-    /// Smallest value; null without a limit.
+    /// Smallest allowed value; null if there is no limit.
     pub min: Option<f64>,
-    /// Largest value; null without a limit.
+    /// Largest allowed value; null if there is no limit.
     pub max: Option<f64>,
-    /// Expected sum of a group; null for other kinds.
+    /// Expected sum of each group; null for other kinds of rules.
     pub total: Option<f64>,
-    /// Allowed distance from `total`; null for other kinds.
+    /// Allowed deviation from `total`; null for other kinds of rules.
     pub tolerance: Option<f64>,
-    /// Consequence of a violation for the record.
+    /// Consequence for a record that violates the rule.
     #[serde(default)]
     pub severity: Severity,
     /// Meaning of the rule and its reason.
     pub description: String,
 }
 
-/// Condition that `column` has the value, or one of the values.
+/// Condition that `column` equals the value, or one of several values.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// The column.
+    /// Name of the column to test.
     pub column: String,
-    /// The value; null if `in` lists several.
+    /// The required value; null if `in` lists several values.
     pub equals: Option<String>,
-    /// The values; empty if `equals` is the only one.
+    /// The accepted values; empty if `equals` is used instead.
     #[serde(rename = "in", default)]
     pub any_of: Vec<String>,
 }
@@ -348,29 +351,29 @@ pub struct Condition {
 pub enum Rule {
     /// Exactly one of the columns has a value.
     ExactlyOneOf,
-    /// All of the columns have a value, or none has.
+    /// Either all of the columns have a value or none of them does.
     AllOrNone,
-    /// The columns have a value exactly if the condition holds.
+    /// The columns have a value if and only if the condition holds.
     PresentIff,
-    /// The columns have a value if the condition does not hold.
+    /// The columns have a value unless the condition holds.
     PresentUnless,
-    /// The columns' values are between `min` and `max` if the condition holds; for dates, their
-    /// years are.
+    /// If the condition holds, the columns' values are between `min` and `max`. For dates, the year
+    /// is compared.
     RangeWhere,
-    /// The columns' dates do not decrease from each to the next; null dates are ignored.
+    /// The columns' dates are in ascending order, with equal dates allowed; nulls are ignored.
     InOrder,
-    /// In each group, the columns' values for which the condition holds add up to `total` within
-    /// `tolerance`, if none is null.
+    /// In each group, the values of rows that meet the condition add up to `total`, within
+    /// `tolerance`. A group with a null value is not checked.
     SumWithin,
 }
 
-/// Consequence of a violation for the record.
+/// Consequence for a record that violates the rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Published with the rule's code among its warnings.
+    /// The record is published, with the rule's code among its warnings.
     Warning,
-    /// Quarantined.
+    /// The record is quarantined.
     #[default]
     Quarantine,
 }

@@ -1,5 +1,6 @@
-//! Reads vocabularies: words of publishers in a coded column that have only one possible meaning.
-//! `schemas/_vocabulary_*.toml` has them by semantic type; a source's own table takes precedence.
+//! Reads vocabularies: publisher terms in coded columns that have only one possible meaning.
+//! `schemas/_vocabulary_*.toml` lists the terms by semantic type. A source's own table takes
+//! precedence.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ColumnType;
 use crate::declared::{Finding, TablePath};
 
-/// Values of a type by normalised word; an empty value declares that the word means no value.
+/// Values of a type by normalised term. An empty value declares that the term means "no value".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Words(BTreeMap<String, String>);
@@ -17,8 +18,8 @@ impl Words {
     /// An empty vocabulary.
     pub const NONE: Self = Self(BTreeMap::new());
 
-    /// Returns the meaning of a word, ignoring case and punctuation. Compares the whole text, never
-    /// a part of it.
+    /// Returns the meaning of a term, ignoring case and punctuation. Compares the entire text,
+    /// never a part of it.
     pub fn get(&self, word: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;
@@ -26,7 +27,7 @@ impl Words {
         self.0.get(&normalized_word(word)).map(String::as_str)
     }
 
-    /// Iterates over the normalised words with their meanings.
+    /// Iterates over the normalised terms with their meanings.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
@@ -38,21 +39,21 @@ impl Words {
     }
 }
 
-/// A group of words with the same meaning.
+/// A group of terms with the same meaning.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     value: String,
     words: Vec<String>,
-    /// Why the words can have no other meaning in such a column.
+    /// Why the terms cannot have another meaning in such a column.
     why: String,
 }
 
-/// Minimum length of a word that may be a plural.
+/// Minimum length of a word that is treated as a possible plural.
 const MIN_PLURAL_LENGTH: usize = 4;
 
-/// Normalises a word for comparison: lower case, `and` for `&`, `with` for `w/`, blanks for other
-/// punctuation, each word in the singular.
+/// Normalises a term for comparison: lower case, `and` for `&`, `with` for `w/`, blanks for other
+/// punctuation, and each word in the singular.
 pub fn normalized_word(word: &str) -> String {
     let lower = word.to_lowercase().replace('&', " and ");
     let spelled_out = lower.split_whitespace().map(|word| {
@@ -76,7 +77,7 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// Adds the words of a file to their types; adds errors to the findings.
+/// Adds the terms in a file to their semantic types, and any errors to the findings.
 pub(super) fn add(
     types: &mut BTreeMap<String, ColumnType>,
     path: &str,

@@ -1,5 +1,5 @@
-//! Parses the SEC's number of a filing into one integer. Parsing is fast, because the data have
-//! tens of millions.
+//! Parses an SEC accession number into one integer. Parsing is fast because the data contain tens
+//! of millions of accession numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 
 use super::ParseIdError;
 
-/// The number of a filing: `0000320193-20-000096`. The first ten digits are the filer agent's, not
-/// the company's.
+/// SEC accession number of a filing: `0000320193-20-000096`. The first ten digits identify the
+/// filer agent, not the company.
 ///
-/// Stored as its 18 digits, so that numeric order equals text order.
+/// The number is stored as an 18-digit integer, so that numeric order equals text order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(inline, with = "String", extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
 pub struct AccessionNumber(u64);
 
 impl AccessionNumber {
-    /// Parses the dashed form.
+    /// Parses an accession number with dashes.
     pub fn from_bytes(text: &[u8]) -> Option<Self> {
         let [
             a1,
@@ -66,8 +66,8 @@ fn eight_digits(text: [u8; 8]) -> Option<u64> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    // Combines digits to pairs, pairs to fours, and fours to the number: three multiplications
-    // instead of eight.
+    // Combines digits into pairs, pairs into groups of four, and these into the number: three
+    // multiplications instead of eight.
     let digits = u64::from_le_bytes(text) & 0x0F0F_0F0F_0F0F_0F0F;
     let pairs = ((digits * 10) + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = ((pairs * 100) + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;

@@ -1,10 +1,10 @@
-//! Computes the bucket of a key or a registrant, and the bucket's name in paths. Must never change,
-//! because published parts are named by it.
+//! Computes the bucket of a key or a registrant, and the bucket's name in paths. The result must
+//! never change, because published parts are named after their bucket.
 
 use super::{Cik, Digest};
 
 /// Returns the bucket of a key: the first eight bytes of its SHA-256 as a number, modulo `count`.
-/// The result must never change, because published parts are named by it.
+/// The result must never change, because published parts are named after their bucket.
 ///
 /// # Panics
 /// When `count` is 0.
@@ -17,13 +17,14 @@ pub fn hash_bucket(key: &str, count: u32) -> u32 {
         .expect("less than a number of 32 bits")
 }
 
-/// Returns the bucket of a registrant: the last three digits of its CIK, by which published parts
-/// are named.
+/// Returns the bucket of a registrant: the last three digits of the CIK. Published parts are named
+/// after it.
 pub fn cik_bucket(cik: Cik) -> String {
     format!("{:03}", cik.number() % 1_000)
 }
 
-/// Returns the name of a bucket: its number, padded to the digits of the last one.
+/// Returns the name of a bucket: the bucket number, zero-padded to the length of the highest
+/// number.
 pub fn bucket_name(bucket: u32, count: u32) -> String {
     let digits = count.saturating_sub(1).to_string().len();
     format!("{bucket:0digits$}")

@@ -1,11 +1,11 @@
-//! Parses the SEC's number of a filer with or without leading zeros, and prints it with ten digits.
+//! Parses an SEC filer number with or without leading zeros, and prints it with ten digits.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::ParseIdError;
 
-/// A Central Index Key: the SEC's number of a filer, printed with ten digits.
+/// A Central Index Key (CIK): the SEC's number for a filer, printed with ten digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cik(u64);
 

@@ -1,13 +1,13 @@
-//! Parses the five digits of a county or its equivalent. Checks the form only, not whether the
-//! county exists.
+//! Parses the five-digit code of a county or county equivalent. Checks only the format, not whether
+//! the county exists.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ParseIdError, is_digits};
 
-/// A county FIPS code: two digits of state and three of county, leading zeros kept. Connecticut's
-/// planning regions count as counties.
+/// A county FIPS code: two state digits and three county digits, including leading zeros.
+/// Connecticut's planning regions count as counties.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CountyFips(String);
 

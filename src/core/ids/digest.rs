@@ -1,5 +1,6 @@
-//! Computes digests of bytes in memory and of streams, and their text form. All use SHA-256, except
-//! those of archive members, which are many and hashed again in each build.
+//! Computes digests of in-memory bytes and streams, and converts digests to and from text. All
+//! digests use SHA-256 except those of archive members, which are numerous and hashed again in each
+//! build.
 
 use std::fmt;
 use std::io;
@@ -13,14 +14,14 @@ use sha2::Digest as _;
 use super::ParseIdError;
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// Length of the longest text of a digest.
+/// Length of the longest digest text.
 const TEXT_BYTES: usize = BLAKE3_PREFIX.len() + 64;
 
-/// Prefix of a BLAKE3 digest's text.
+/// Prefix of the text form of a BLAKE3 digest.
 const BLAKE3_PREFIX: &str = "blake3:";
 
-/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits. A BLAKE3 digest has the
-/// prefix `blake3:`.
+/// A 32-byte digest, written as 64 lowercase hexadecimal digits. BLAKE3 digests have the prefix
+/// `blake3:`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(inline, with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest {
@@ -48,7 +49,7 @@ impl Digest {
         }
     }
 
-    /// Hashes bytes with the algorithm of this digest, for comparison with it.
+    /// Hashes bytes with the same algorithm as this digest, so that the two can be compared.
     pub fn same_of(&self, bytes: &[u8]) -> Self {
         match self.algorithm {
             Algorithm::Sha256 => Self::sha256(bytes),
@@ -74,8 +75,8 @@ impl Digest {
         self.write_digits(&mut [0; 64])[..digits].to_owned()
     }
 
-    /// Writes its text into `room`. A manifest has thousands of digests, and formatting byte by
-    /// byte would dominate the time to read one.
+    /// Writes the digest text into `room`. A manifest has thousands of digests, and formatting them
+    /// byte by byte would take most of the time needed to read a manifest.
     fn write_text<'a>(&self, room: &'a mut [u8; TEXT_BYTES]) -> &'a str {
         let (prefix, digits) = room
             .split_last_chunk_mut()
@@ -117,7 +118,8 @@ impl Hasher {
     }
 }
 
-/// Hashes everything that is written. Unbuffered, so callers with small writes should add a buffer.
+/// Hashes everything that is written. The hasher is unbuffered, so callers that make small writes
+/// should add a buffer.
 impl io::Write for Hasher {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.update(bytes);
@@ -151,7 +153,7 @@ impl FromStr for Digest {
                 "a digest: 64 lower-case hexadecimal digits, with the prefix `blake3:` if it is not SHA-256",
             )
         };
-        // Only one spelling is valid, because texts are compared and hashed.
+        // Only one spelling is valid, because digest texts are compared and hashed.
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
             b'a'..=b'f' => Some(byte - b'a' + 10),
@@ -195,7 +197,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Parses a digest from a borrowed text, without copying it.
+/// Parses a digest from a borrowed string, without copying it.
 struct DigestText;
 
 impl Visitor<'_> for DigestText {
@@ -216,9 +218,9 @@ mod tests {
 
     use super::*;
 
-    /// Source: NIST, "Secure Hash Standard", example of the message "abc".
+    /// Source: NIST, "Secure Hash Standard", example for the message "abc".
     const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    /// Source: BLAKE3 team, `test_vectors.json`: the hash of no bytes.
+    /// Source: BLAKE3 team, `test_vectors.json`: the hash of empty input.
     const OF_NOTHING_BY_BLAKE3: &str =
         "blake3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 

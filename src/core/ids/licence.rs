@@ -1,10 +1,10 @@
-//! Finds the URL of the standard licence that terms of use name. A publisher's own terms have none,
-//! and neither have terms that name several.
+//! Finds the URL of the standard licence named in a publisher's terms of use. A publisher's own
+//! terms have no such URL, nor do terms that name several licences.
 
-/// Names of licences, each followed by the URL of its text as the last word of the line.
+/// Licence names, one per line. The last word of each line is the URL of the licence text.
 const KNOWN: &str = include_str!("licences.txt");
 
-/// Returns the URL of a licence's text if the terms consist of only that licence.
+/// Returns the URL of the licence text if the terms consist only of that licence.
 pub fn licence_address(terms: &str) -> Option<&'static str> {
     if terms.contains([';', ':']) {
         return None;

@@ -1,6 +1,6 @@
-//! Parses identifier text into types that cannot hold anything else. Each identifier has a newtype,
-//! parsed at the edge; leading zeros are part of every code and are kept. Does not know what an
-//! identifier refers to.
+//! Parses identifier text into types that can hold only valid identifiers. Each identifier has a
+//! newtype and is parsed at the edge. Leading zeros are part of a code and are kept. This module
+//! does not know what an identifier refers to.
 
 mod accession_number;
 mod bucket;
@@ -23,13 +23,13 @@ pub use record_id::RecordId;
 pub use release_id::ReleaseId;
 pub use zcta::Zcta;
 
-/// Error for a text that is not a valid identifier. The message names the expected form.
+/// Error for text that is not a valid identifier. The message describes the expected format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct ParseIdError {
-    /// The given text, cut to 64 characters.
+    /// The given text, truncated to 64 characters.
     pub text: String,
-    /// The expected form, as a phrase: "a ZCTA code: exactly five digits".
+    /// The expected format, as a phrase: "a ZCTA code: exactly five digits".
     pub expected: &'static str,
 }
 

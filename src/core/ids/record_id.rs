@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::ParseIdError;
 
-/// Names one published record: `{dataset_id}:{stable native key}`, such as
+/// Identifier of one published record: `{dataset_id}:{stable native key}`, such as
 /// `geo.zcta_metric:2023:90210:population`.
 ///
 /// The key comes from the publisher's own codes, never from a row number or from normalised text.
@@ -14,7 +14,7 @@ use super::ParseIdError;
 pub struct RecordId(String);
 
 impl RecordId {
-    /// Returns the dataset of the record.
+    /// Returns the id of the record's dataset.
     pub fn dataset_id(&self) -> &str {
         self.0.split_once(':').expect("checked when parsed").0
     }
@@ -24,7 +24,7 @@ impl RecordId {
         self.0.split(':').nth(1).unwrap_or_default()
     }
 
-    /// Returns the whole id as text.
+    /// Returns the full id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

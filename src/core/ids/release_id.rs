@@ -1,5 +1,5 @@
-//! Defines the id of a release, which is derived from its content: equal content has an equal id,
-//! whenever it was built.
+//! Defines the release id, which is derived from the release's content. Equal content has an equal
+//! id, no matter when it was built.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Digest, ParseIdError};
 
-/// Names one immutable release: `r` and the first 20 hexadecimal digits of the manifest's hash
-/// (without timestamps).
+/// Identifier of one immutable release: `r` and the first 20 hexadecimal digits of the manifest's
+/// hash (without timestamps).
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -1,11 +1,11 @@
-//! Computes SHA-256 of two texts at once. Each round depends on the one before it, so the
-//! processor's SHA instructions take little longer for two interleaved texts than for one.
+//! Computes SHA-256 digests of two inputs at once. Each round depends on the previous round, so the
+//! processor's SHA instructions take little longer for two interleaved inputs than for one.
 
 use super::Digest;
 
 impl Digest {
-    /// Hashes two texts as [`Digest::sha256`] hashes each. Takes two thirds of the time on processors
-    /// with SHA instructions.
+    /// Hashes two inputs at once, with the same results as [`Digest::sha256`]. Takes two thirds of
+    /// the time on processors with SHA instructions.
     pub fn of_two(texts: [&[u8]; 2]) -> [Self; 2] {
         #[cfg(target_arch = "x86_64")]
         if let Some(digests) = x86::digests(texts) {
@@ -110,7 +110,7 @@ mod x86 {
         0xc671_78f2,
     ];
 
-    /// Returns `None` if the processor lacks the instructions.
+    /// Hashes two inputs; returns `None` if the processor lacks the SHA instructions.
     pub(super) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
         if !(is_x86_feature_detected!("sha")
             && is_x86_feature_detected!("ssse3")
@@ -145,8 +145,8 @@ mod x86 {
         }))
     }
 
-    /// The padding after the whole blocks of a text: its rest, the end mark and the length in bits,
-    /// in one block or in two.
+    /// The last one or two blocks of an input: the remaining bytes, the end marker and the length
+    /// in bits.
     struct Tail {
         padded: [Block; 2],
         count: usize,
@@ -169,8 +169,7 @@ mod x86 {
         }
     }
 
-    /// Hashes the blocks that both texts have in parallel, then the remaining blocks of the longer
-    /// one.
+    /// Hashes the blocks of both inputs in parallel, then the remaining blocks of the longer input.
     #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
     fn take(states: &mut [State; 2], first: &[Block], second: &[Block]) {
         let common = first.len().min(second.len());
@@ -227,7 +226,7 @@ mod x86 {
         }
     }
 
-    /// Returns the state in the layout of the instructions.
+    /// Returns the state in the layout that the SHA instructions require.
     #[target_feature(enable = "sse2")]
     fn packed(state: &State) -> [__m128i; 2] {
         let [a, b, c, d, e, f, g, h] = state.map(u32::cast_signed);
@@ -245,7 +244,7 @@ mod x86 {
         .map(i32::cast_unsigned)
     }
 
-    /// Returns the big-endian words of a block, four in each vector.
+    /// Returns the big-endian words of a block, four per vector.
     #[target_feature(enable = "ssse3")]
     fn words(block: &Block) -> [__m128i; 4] {
         let order = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
@@ -274,8 +273,8 @@ mod tests {
         let bytes: Vec<u8> = (0..9_000_u32)
             .map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8)
             .collect();
-        // Lengths around the borders of blocks, and around the length that still fits the last
-        // block.
+        // Lengths around block boundaries, and around the largest length that still fits in the
+        // last block.
         for first in [
             0, 1, 63, 64, 255, 256, 257, 319, 320, 1_000, 1_023, 1_024, 1_025, 1_079, 1_080, 1_087,
             1_088, 5_000, 9_000,
@@ -291,7 +290,7 @@ mod tests {
                 );
             }
         }
-        // Source: NIST, SHA-256 of one million times `a`.
+        // Source: NIST, SHA-256 of one million repetitions of `a`.
         let million = vec![b'a'; 1_000_000];
         let expected = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
         assert_eq!(

@@ -1,12 +1,12 @@
-//! Parses the five digits of a ZCTA, which is never a postal ZIP Code. Checks the form only.
+//! Parses a five-digit ZCTA code, which is not a postal ZIP Code. Checks only the format.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ParseIdError, is_digits};
 
-/// A ZIP Code Tabulation Area code: five digits, leading zeros kept. The area is built from census
-/// blocks and is not a postal ZIP Code.
+/// A ZIP Code Tabulation Area code: five digits, including leading zeros. The area is built from
+/// census blocks and is not a postal ZIP Code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Zcta(String);
 

@@ -1,6 +1,6 @@
 //! Computes from the declared calendar when a publisher's editions are expected and when they are
 //! late. An edition is what a publisher issues for one period: a year's survey, a quarter's index,
-//! a day's file. Reads no clock: the caller passes the time.
+//! a day's file. This module does not read the clock; the caller passes the time.
 
 use jiff::civil::{Date, Time, date};
 use jiff::tz::TimeZone;
@@ -10,13 +10,14 @@ use super::holidays::is_business_day;
 use super::{Cadence, Calendar, Declaration, Every, LabelRange, Source, Variable};
 use crate::error::{Error, Result};
 
-/// Months before the beginning of the school year, 1 July.
+/// Number of months before the school year starts on 1 July.
 const MONTHS_BEFORE_SCHOOL: i32 = 6;
 
-/// Grace for publishers with only a daily cadence: weekends and holidays are not failures.
+/// Grace period for publishers that declare only a daily cadence, so that weekends and holidays do
+/// not count as failures.
 const DAYS_OF_GRACE: i32 = 7;
 
-/// How publishing periods follow each other.
+/// Length of a publishing period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Day,
@@ -30,7 +31,7 @@ pub(super) enum Step {
 
 impl Step {
     /// Returns the first day of the period that includes a day. A day that is not a business day
-    /// belongs to the business day before.
+    /// belongs to the preceding business day.
     fn first_day(self, day: Date) -> Date {
         match self {
             Self::Day => day,
@@ -54,7 +55,7 @@ impl Step {
         }
     }
 
-    /// Returns the first day of the next period after the one that begins on `first_day`.
+    /// Returns the first day of the period that follows the one starting on `first_day`.
     pub(super) fn after(self, first_day: Date) -> Date {
         match self {
             Self::Day => first_day.saturating_add(1.day()),
@@ -82,7 +83,7 @@ impl Step {
     }
 }
 
-/// A parsed calendar. Periods are named by their first days.
+/// A parsed calendar. Periods are identified by their first day.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     pub(super) step: Step,
@@ -93,10 +94,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Parses a declared calendar; `None` if the publisher issues no other edition.
+    /// Parses a declared calendar. Returns `None` if the publisher will issue no further editions.
     ///
     /// # Errors
-    /// `Config`, naming the key and its error.
+    /// `Config`, naming the key and the error.
     pub fn from_calendar(calendar: &Calendar) -> Result<Option<Self>> {
         let (at, zone) = calendar
             .at
@@ -129,7 +130,7 @@ impl Schedule {
         }))
     }
 
-    /// Returns the calendar of a publisher with only a known cadence.
+    /// Returns the calendar of a publisher for which only the cadence is known.
     pub fn from_cadence(cadence: Cadence) -> Self {
         let (step, grace) = match cadence {
             Cadence::Daily => (Step::Day, Some(DAYS_OF_GRACE.days())),
@@ -147,7 +148,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the same calendar for labels with other periods, such as school years.
+    /// Returns the same calendar for labels with different periods, such as school years.
     pub(super) fn with_step(self, step: Step) -> Self {
         Self { step, ..self }
     }
@@ -157,8 +158,8 @@ impl Schedule {
         self.instant(first_day.saturating_add(self.after))
     }
 
-    /// Returns when the edition of a period is late: after its grace, by default when the next
-    /// edition is expected.
+    /// Returns when the edition of a period is late: after the grace period, or by default when the
+    /// next edition is expected.
     fn overdue(&self, first_day: Date) -> Timestamp {
         match self.grace {
             Some(grace) => self.instant(first_day.saturating_add(self.after).saturating_add(grace)),
@@ -166,7 +167,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the UTC day from whose beginning the edition of a period is late.
+    /// Returns the first UTC day on which the edition of a period is late.
     pub fn late_from(&self, first_day: Date) -> Date {
         let overdue = self.overdue(first_day).to_zoned(TimeZone::UTC);
         let day = overdue.date();
@@ -177,7 +178,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the day from which the edition of the next period is late.
+    /// Returns the first day on which the edition of the next period is late.
     pub fn next_late_from(&self, first_day: Date) -> Date {
         self.late_from(self.step.after(first_day))
     }
@@ -195,7 +196,8 @@ impl Schedule {
         first_day
     }
 
-    /// Returns the first day of the newest period whose edition a file of that day can be.
+    /// Returns the first day of the newest period whose edition could be a file dated
+    /// `source_date`.
     pub fn period_of_file(&self, source_date: Date) -> Date {
         let end = source_date
             .saturating_add(1.day())
@@ -262,11 +264,11 @@ fn time_and_zone(text: &str) -> Result<(Time, TimeZone)> {
 }
 
 impl Declaration {
-    /// Returns the calendar of a source, or of the pipeline's partitions; `None` if the publisher
-    /// issues no other edition.
+    /// Returns the calendar of a source, or of the pipeline's partitions. Returns `None` if the
+    /// publisher will issue no further editions.
     ///
     /// # Errors
-    /// `Config`, naming the key and its error.
+    /// `Config`, naming the key and the error.
     pub fn schedule(&self, source: Option<&Source>) -> Result<Option<Schedule>> {
         match source
             .and_then(|source| source.calendar.as_ref())
@@ -277,8 +279,8 @@ impl Declaration {
         }
     }
 
-    /// Returns the newest partition whose edition is expected by now, at most the last one of the
-    /// range. Returns `None` for an open range without a yearly calendar.
+    /// Returns the newest partition whose edition is expected by now, but no later than the last
+    /// partition of the range. Returns `None` for an open range without a yearly calendar.
     ///
     /// # Errors
     /// `Config`, when the calendar is invalid.
@@ -299,7 +301,7 @@ impl Declaration {
 }
 
 impl Source {
-    /// Returns its variable whose values are labels of periods, with the range.
+    /// Returns the source's variable whose values are period labels, with the label range.
     pub fn range(&self) -> Option<(&str, &LabelRange)> {
         self.variables.iter().find_map(|(name, values)| {
             if let Variable::Range(range) = values {
@@ -325,7 +327,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Returns the first day of the newest period at an instant.
+    /// Returns the first day of the newest period at the given time.
     fn newest(schedule: &Schedule, now: &str) -> String {
         schedule.newest(now.parse().unwrap()).to_string()
     }
@@ -386,8 +388,8 @@ mod tests {
             day("2027-04-16"),
             "by default, when the next can be there"
         );
-        // Friday's file is late when Monday's is expected, at 08:00 UTC: it is never reported
-        // earlier.
+        // Friday's file is late when Monday's file is expected, at 08:00 UTC. It is never reported
+        // as late before that.
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
         assert_eq!(days.late_from(day("2026-11-20")), day("2026-11-24"));
         let survey = schedule("every = \"year\"\nafter = \"23 months\"\ngrace = \"2 months\"");

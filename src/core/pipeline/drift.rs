@@ -1,6 +1,5 @@
-//! Defines how far a build may drift from the last release, column by column, before an operator
-//! must review it. The defaults are here; deviations of datasets and columns are in their
-//! declarations.
+//! Defines how far each column of a build may drift from the last release before an operator must
+//! review the build. The defaults are here. Declarations override them for datasets and columns.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +7,36 @@ use serde::{Deserialize, Serialize};
 
 use super::Cadence;
 
-/// Limits that a declaration sets for a dataset and for single columns.
+/// Limits that a declaration sets for a dataset and for individual columns.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drift {
-    /// Maximum change of a column's share of nulls, percentage points.
+    /// Maximum change in a column's share of nulls, in percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_null_points: Option<f64>,
-    /// Maximum change of the share of values below the last release's median or quartiles,
+    /// Maximum change in the share of values below the last release's median or quartiles, in
     /// percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_quartile_points: Option<f64>,
-    /// Maximum change of a column's sum per value, percent of the smaller sum: 100 is twice or
-    /// half.
+    /// Maximum change in a column's sum per value, in percent of the smaller sum: 100 means twice
+    /// or half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_sum_percent: Option<f64>,
-    /// Maximum change of the number of distinct values, percent of the smaller number.
+    /// Maximum change in the number of distinct values, in percent of the smaller number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_distinct_percent: Option<f64>,
-    /// Maximum share of the records in both releases whose value changed, percent.
+    /// Maximum share of records in both releases whose value changed, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_changed_percent: Option<f64>,
-    /// Maximum share of the last release's records that were removed, percent.
+    /// Maximum share of the last release's records that were removed, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_replaced_percent: Option<f64>,
-    /// Limits by column, if different.
+    /// Limits by column, if different from the dataset's limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, ColumnDrift>,
 }
 
-/// Limits of one column.
+/// Limits that a declaration sets for one column.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnDrift {
@@ -63,17 +62,17 @@ pub struct DriftLimits {
     pub changed_percent: f64,
 }
 
-/// Share of the records that may be removed, percent.
+/// Default for the share of records that may be removed, in percent.
 const REPLACED_PERCENT: f64 = 50.0;
 
 impl Drift {
-    /// Returns whether no limit is set.
+    /// Returns whether the declaration sets no limits.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
     /// Returns the limits of a column of a dataset with the given cadence. A yearly or quarterly
-    /// edition changes nearly every record, so a change of most values is not suspicious by itself.
+    /// edition changes nearly every record, so a change in most values is not suspicious in itself.
     pub fn limits(&self, column: &str, cadence: Cadence) -> DriftLimits {
         let changed = if matches!(cadence, Cadence::Yearly | Cadence::Quarterly) {
             100.0
@@ -94,7 +93,7 @@ impl Drift {
         }
     }
 
-    /// Returns the share of the last release's records that may be removed, percent.
+    /// Returns the share of the last release's records that may be removed, in percent.
     pub fn replaced_percent(&self) -> f64 {
         self.max_replaced_percent.unwrap_or(REPLACED_PERCENT)
     }

@@ -1,10 +1,10 @@
-//! Computes the business days of the federal government: Monday to Friday except the public
-//! holidays of 5 U.S.C. 6103, each on the day on which it is observed. Inauguration Day is not
-//! included, because it is a holiday only in and around Washington.
+//! Computes the federal government's business days: Monday to Friday, except the public holidays of
+//! 5 U.S.C. 6103 on the days when they are observed. Inauguration Day is not included because it is
+//! a holiday only in and around Washington.
 
 use jiff::civil::{Date, Weekday, date};
 
-/// Holidays on the same day of each year: month, day, first year.
+/// Holidays on the same date every year: month, day, first year.
 const FIXED: [(i8, i8, i16); 5] = [
     (1, 1, 1870),
     (6, 19, 2021),
@@ -13,8 +13,8 @@ const FIXED: [(i8, i8, i16); 5] = [
     (12, 25, 1870),
 ];
 
-/// Holidays on a weekday of a month: month, ordinal of the weekday (-1 is the last), weekday, first
-/// year.
+/// Holidays on a given weekday of a month: month, ordinal of the weekday (-1 means the last),
+/// weekday, first year.
 const FLOATING: [(i8, i8, Weekday, i16); 6] = [
     (1, 3, Weekday::Monday, 1986),
     (2, 3, Weekday::Monday, 1971),
@@ -33,10 +33,10 @@ fn is_weekend(day: Date) -> bool {
     matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Returns whether a holiday is observed on the day: that of a Saturday on the Friday before it,
-/// that of a Sunday on the Monday after it.
+/// Returns whether a holiday is observed on the day. A Saturday holiday is observed on the
+/// preceding Friday, and a Sunday holiday on the following Monday.
 fn is_holiday(day: Date) -> bool {
-    // New Year's Day may be observed on the last day of the year before.
+    // New Year's Day may be observed on the last day of the preceding year.
     let years = [day.year(), day.year().saturating_add(1)];
     let fixed = years.into_iter().flat_map(|year| {
         FIXED
@@ -66,8 +66,8 @@ fn is_holiday(day: Date) -> bool {
 mod tests {
     use super::*;
 
-    /// As the Office of Personnel Management publishes them for most employees (opm.gov, "Federal
-    /// Holidays").
+    /// Observed holidays as published by the Office of Personnel Management for most employees
+    /// (opm.gov, "Federal Holidays").
     const PUBLISHED: [&str; 45] = [
         "2026-01-01",
         "2026-01-19",

@@ -1,4 +1,4 @@
-//! Parses and generates publishers' period labels in file names, in a fixed list of forms:
+//! Parses and generates the period labels in publishers' file names, in a fixed list of formats:
 //!
 //! `2009` (year, 1900 to 2099), `2425` (school year from July, the second two digits one more than
 //! the first), `2009/QTR2`, `2026-09`, `September_2026`, `20230929`, `2023-09-29`.
@@ -10,7 +10,7 @@ use super::calendar::{Schedule, Step};
 use super::{Cadence, LabelRange};
 use crate::error::{Error, Result};
 
-/// Value of `to` for the newest edition that is expected.
+/// Value of `to` that means the newest expected edition.
 const NOW: &str = "now";
 
 const MONTHS: [&str; 12] = [
@@ -31,7 +31,7 @@ const MONTHS: [&str; 12] = [
 /// Maximum number of labels in a range.
 const MAX_LABELS: usize = 20_000;
 
-/// Form of a period's label.
+/// Format of a period label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Year,
@@ -44,7 +44,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// Returns the form of a label: four digits are a year if they are in the range of years.
+    /// Returns the format of a label. Four digits are a year if they are in the valid range of
+    /// years.
     pub fn from_label(label: &str) -> Option<Self> {
         let forms = [
             Self::Year,
@@ -60,7 +61,7 @@ impl Form {
             .find(|form| form.first_day(label).is_some())
     }
 
-    /// Returns the first day of the period that a label of this form names.
+    /// Returns the first day of the period that a label in this format names.
     pub fn first_day(self, label: &str) -> Option<Date> {
         match self {
             Self::Year => Date::new(
@@ -109,7 +110,8 @@ impl Form {
         }
     }
 
-    /// Returns the step of its labels in a calendar; `None` if the calendar has other periods.
+    /// Returns the period length of labels in this format. Returns `None` if the calendar has
+    /// different periods.
     fn step(self, schedule: &Schedule) -> Option<Step> {
         match (self, schedule.step) {
             (Self::Year, Step::Year)
@@ -132,7 +134,7 @@ impl Form {
         }
     }
 
-    /// Returns the suitable values of `every` in a calendar.
+    /// Returns the values of the calendar key `every` that suit this format.
     fn every(self) -> &'static str {
         match self {
             Self::Year | Self::SchoolYear => "`every = \"year\"`",
@@ -157,22 +159,22 @@ fn day([year, month, day]: [&str; 3]) -> Option<Date> {
     .ok()
 }
 
-/// A range of labels with the calendar of its source.
+/// A range of labels with the source's calendar.
 #[derive(Debug, Clone)]
 pub struct Editions {
     form: Form,
     schedule: Schedule,
     from: Date,
-    /// `None` for `now`.
+    /// Last period; `None` for `now`.
     to: Option<Date>,
     last: Option<usize>,
 }
 
 impl Editions {
-    /// Parses a range. `schedule` is `None` if the publisher issues no other edition.
+    /// Parses a range. `schedule` is `None` if the publisher will issue no further editions.
     ///
     /// # Errors
-    /// `Config`, naming the key and its error.
+    /// `Config`, naming the key and the error.
     pub fn from_range(range: &LabelRange, schedule: Option<Schedule>) -> Result<Self> {
         let form = Form::from_label(&range.from).ok_or_else(|| {
             Error::config(format!(
@@ -180,7 +182,7 @@ impl Editions {
                 range.from
             ))
         })?;
-        // A range that has ended needs no calendar.
+        // A range with a fixed end needs no calendar.
         let natural = || Some(Schedule::from_cadence(form.cadence())).filter(|_| range.to != NOW);
         let fitting = schedule
             .filter(|schedule| form.step(schedule).is_some())
@@ -242,7 +244,7 @@ impl Editions {
             .collect()
     }
 
-    /// Returns how many of the newest labels are selected; `None` for all.
+    /// Returns how many of the newest labels are selected; `None` if all labels are selected.
     pub fn last(&self) -> Option<usize> {
         self.last
     }
@@ -257,8 +259,8 @@ impl Editions {
         self.form.first_day(label)
     }
 
-    /// Returns the day from which the edition of the next label is late; `None` after the end of
-    /// the range.
+    /// Returns the first day on which the edition of the next label is late. Returns `None` after
+    /// the end of the range.
     pub fn next_late_from(&self, label: &str) -> Option<Date> {
         let day = self.form.first_day(label)?;
         let next = self.schedule.step.after(day);
@@ -268,8 +270,8 @@ impl Editions {
     }
 }
 
-/// Returns whether explicitly listed values are labels of periods. Such a list does not grow by
-/// itself.
+/// Returns whether explicitly listed values are period labels. Such a list does not grow
+/// automatically.
 pub fn are_labels(values: &[String]) -> bool {
     values.iter().any(|value| Form::from_label(value).is_some())
 }
@@ -409,8 +411,8 @@ mod tests {
         ] {
             assert_eq!(Form::from_label(label), None, "{label}");
         }
-        // As the first label of a range this is a year; after an earlier school year it is a school
-        // year.
+        // The first label of a range is parsed as a year, but after an earlier school year it is
+        // parsed as a school year.
         assert_eq!(Form::SchoolYear.first_day("2021"), Some(date(2020, 7, 1)));
     }
 

@@ -1,21 +1,22 @@
-//! Finds the name that is likely another spelling of a column's name, and none if a wrong guess is
+//! Finds a name that is likely to be another spelling of a column name, or none if a wrong guess is
 //! likely.
 
 use strsim::normalized_damerau_levenshtein;
 
 use super::normalized_name;
 
-/// Minimum similarity of two words that are misspellings or forms of each other.
+/// Minimum similarity of two words that count as misspellings or variants of each other.
 const WORDS_ALIKE: f64 = 0.7;
 
-/// Minimum similarity of two names that are misspellings of each other, whatever their words.
+/// Minimum similarity of two names that count as misspellings of each other, regardless of their
+/// words.
 const NAMES_ALIKE: f64 = 0.8;
 
-/// Minimum share of common words of two names that can mean the same column.
+/// Minimum share of common words for two names that may mean the same column.
 const SHARE_IN_COMMON: f64 = 0.65;
 
-/// Returns the candidate that is most likely another spelling of a column's name: `PERMIT_NUM` for
-/// `permit_number`. Returns `None` without a similar one: names with different words
+/// Returns the candidate that is most likely to be another spelling of a column name: `PERMIT_NUM`
+/// for `permit_number`. Returns `None` if no candidate is similar. Names with different words
 /// (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not similar.
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let name = normalized_name(name);
@@ -28,7 +29,8 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
             *candidate,
         ))
     });
-    // Reversed, because `max_by` returns the last of equal scores and the first is preferred.
+    // Reversed because `max_by` returns the last of several equal scores, and the first candidate
+    // is preferred.
     let scored: Vec<_> = scored.collect();
     scored
         .into_iter()
@@ -37,7 +39,7 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(.., candidate)| candidate)
 }
 
-/// Adds the most similar known name to a TOML parser's message about an unknown one.
+/// Adds the most similar known name to a TOML parser's message about an unknown name.
 pub fn suggested(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let is_about_a_name = ["unknown field ", "unknown variant "]
@@ -53,8 +55,8 @@ pub fn suggested(message: &str) -> String {
     }
 }
 
-/// Returns the similarity of two normalised names, 1 for equal ones; `None` if they most likely
-/// mean different columns.
+/// Returns the similarity of two normalised names, which is 1 for equal names. Returns `None` if
+/// the names most likely mean different columns.
 fn likeness(one: &str, other: &str) -> Option<f64> {
     let digits = |name: &str| {
         name.chars()
@@ -79,8 +81,8 @@ fn likeness(one: &str, other: &str) -> Option<f64> {
         .max_by(f64::total_cmp)
 }
 
-/// Returns the share of two names' words that each have a partner in the other; `None` if both
-/// names have a word without one.
+/// Returns the share of words in two names that have a counterpart in the other name. Returns
+/// `None` if both names contain a word without a counterpart.
 fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
     let mut left: Vec<&str> = other.to_vec();
     let mut common = 0.0;
@@ -107,7 +109,7 @@ fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
 }
 
 /// Returns the similarity of two words. A word and its abbreviation (`num`, `number`; `desc`,
-/// `description`) are nearly equal.
+/// `description`) count as nearly equal.
 fn word_likeness(one: &str, other: &str) -> f64 {
     let is_abbreviation =
         one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));

@@ -1,5 +1,5 @@
-//! Selects a publisher's files from the links of a page by a regular expression of their names: the
-//! newest of each kind.
+//! Selects a publisher's files from the links on a page. A regular expression matches the file
+//! names, and the newest file of each kind is selected.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,31 +9,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Files whose names on a publisher's page change with every issue. The source's URL is the page,
-/// and its files are the page's links that match the pattern, the newest of each kind.
+/// Declares files whose names on a publisher's page change with every issue. The source's URL is
+/// the page. The source's files are the links on that page that match the pattern, limited to the
+/// newest of each kind.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listing {
-    /// Regular expression of the whole last segment of a link, not case-sensitive. Its named groups
-    /// are the fields: `(?<state>[a-z]{2})`.
+    /// Case-insensitive regular expression that must match the entire last segment of a link. Named
+    /// groups define the fields: `(?<state>[a-z]{2})`.
     pub pattern: String,
-    /// Fields that define a kind; the newest file of each kind is selected.
+    /// Fields that define a kind. The newest file of each kind is selected.
     pub per: Vec<String>,
-    /// Fields that order the files of a kind by age, the most significant first. Values are
-    /// numbers, or English names of months, in full or as two or three letters.
+    /// Fields that order the files of a kind by age, most significant field first. Values are
+    /// numbers or English month names, in full or as two or three letters.
     pub newest_by: Vec<String>,
-    /// Preferred values of a field among equally new files: `{ extension = ["zip", "csv"] }`.
+    /// Preferred field values among equally new files: `{ extension = ["zip", "csv"] }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prefer: BTreeMap<String, Vec<String>>,
-    /// Number of files of each kind, the newest first: two if the next period's file is issued
-    /// before the present period ends.
+    /// Number of files of each kind, newest first. Use two if the next period's file is issued
+    /// before the current period ends.
     #[serde(default = "newest_alone", skip_serializing_if = "is_newest_alone")]
     pub last: usize,
-    /// Selected values by field; all if absent.
+    /// Values to select, by field. If a field is absent, all of its values are selected.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
-    /// URLs to fetch if the page cannot be read or no link matches: files that the publisher is
-    /// known to have issued.
+    /// Fallback URLs to fetch if the page cannot be read or no link matches. They name files that
+    /// the publisher is known to have issued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<String>,
 }
@@ -42,10 +43,11 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub link: String,
-    /// Fields that stay the same from issue to issue: those that define the kind, and preferred
-    /// ones. If several issues are read, also those that distinguish issues.
+    /// Fields that stay the same from issue to issue: the fields that define the kind and the
+    /// preferred fields. If several issues are read, the fields that distinguish issues are
+    /// included too.
     pub keys: BTreeMap<String, String>,
-    /// All fields.
+    /// All fields of the file name.
     pub fields: BTreeMap<String, String>,
 }
 
@@ -73,19 +75,19 @@ const MONTHS: [&str; 12] = [
     "DECEMBER",
 ];
 
-/// Months as two letters, as in the names of the weather service's files.
+/// Two-letter month abbreviations, as used in the weather service's file names.
 const SHORT_MONTHS: [&str; 12] = [
     "JA", "FE", "MR", "AP", "MY", "JN", "JL", "AU", "SE", "OC", "NV", "DE",
 ];
 
-/// Memory limit of a pattern: those of declarations use a tenth of it.
+/// Memory limit for a compiled pattern. The declared patterns use a tenth of it.
 const MAX_PATTERN_BYTES: usize = 1 << 17;
 
 impl Listing {
     /// Checks the pattern and the names of its fields.
     ///
     /// # Errors
-    /// The key and its error.
+    /// The invalid key and the error.
     pub fn check(&self) -> std::result::Result<(), (&'static str, String)> {
         let pattern = self
             .regex()
@@ -128,7 +130,7 @@ impl Listing {
         }
     }
 
-    /// Returns the names of the pattern's fields, each with a possible value.
+    /// Returns the field names of the pattern, each with a possible value.
     pub fn sample(&self) -> BTreeMap<String, String> {
         let names = |pattern: Regex| {
             pattern
@@ -143,7 +145,7 @@ impl Listing {
     /// Selects the newest links of each kind.
     ///
     /// # Shape
-    /// Ordered by keys, within a kind the oldest first.
+    /// Sorted by keys; within a kind, the oldest file comes first.
     ///
     /// # Errors
     /// `Config`, when the pattern is invalid.
@@ -191,8 +193,8 @@ impl Listing {
         Ok(found.into_values().flat_map(newest).collect())
     }
 
-    /// Compiles the pattern, which must match a whole name. ASCII only, so that `\d` is one of ten
-    /// digits.
+    /// Compiles the pattern, which must match an entire name. The pattern is ASCII-only, so that
+    /// `\d` matches only the ten ASCII digits.
     fn regex(&self) -> Result<Regex> {
         let mut builder = RegexBuilder::new(&format!("^(?:{})$", self.pattern));
         builder
@@ -219,9 +221,9 @@ impl Listing {
             })
     }
 
-    /// Returns the fields of a name: preferred ones in lower case, others in upper case. Returns
-    /// `None` if the name does not match, or a field of `newest_by` is neither a number nor a
-    /// month.
+    /// Returns the fields of a name, with preferred fields in lower case and all others in upper
+    /// case. Returns `None` if the name does not match, or if a field in `newest_by` is neither a
+    /// number nor a month.
     fn fields_of(&self, pattern: &Regex, name: &str) -> Option<BTreeMap<String, String>> {
         let captures = pattern.captures(name)?;
         let value = |name: &str| {
@@ -243,22 +245,23 @@ impl Listing {
             .then_some(fields)
     }
 
-    /// Returns whether two files are one issue under two names, such as a compressed and a plain
-    /// one.
+    /// Returns whether two files are the same issue under different names, such as a compressed
+    /// file and an uncompressed one.
     fn is_same_issue(&self, one: &Listed, other: &Listed) -> bool {
         self.newest_by
             .iter()
             .all(|name| one.fields[name] == other.fields[name])
     }
 
-    /// Returns whether a file with these fields is selected. Missing fields are ignored.
+    /// Returns whether a file with these fields is selected. Fields that the file does not have are
+    /// ignored.
     pub fn is_selected(&self, fields: &BTreeMap<String, String>) -> bool {
         self.only
             .iter()
             .all(|(name, allowed)| fields.get(name).is_none_or(|value| allowed.contains(value)))
     }
 
-    /// Returns the fields that define a file's kind.
+    /// Returns the values of the fields that define a file's kind.
     pub fn kind<'k>(&self, keys: &'k BTreeMap<String, String>) -> Vec<&'k String> {
         self.per.iter().filter_map(|name| keys.get(name)).collect()
     }
@@ -285,8 +288,9 @@ impl Listing {
     }
 }
 
-/// Returns a field's rank for comparing the age of files. A quarter's file may have the month of
-/// its issue without the year: a month after the quarter's end belongs to the year before.
+/// Returns a field's rank for comparing the age of files. The name of a quarterly file may state
+/// the month of issue without the year. Months after the quarter's end then come first, followed by
+/// the months of the next year.
 fn issue(name: &str, listed: &Listed) -> Option<u64> {
     let rank = rank(&listed.fields[name])?;
     let quarter = listed
@@ -302,7 +306,7 @@ fn issue(name: &str, listed: &Listed) -> Option<u64> {
     )
 }
 
-/// Returns a number, or that of a month.
+/// Parses a number or a month name, and returns the number.
 fn rank(text: &str) -> Option<u64> {
     let is_month = |(long, short): (&&str, &&str)| {
         *long == text || *short == text || long.get(..3) == Some(text)

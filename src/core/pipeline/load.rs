@@ -1,5 +1,5 @@
-//! Reads all declarations and checks each on its own, against the others, and against the
-//! contracts. Reports all errors, not just the first.
+//! Reads all declarations. Checks each declaration individually, against the other declarations,
+//! and against the contracts. Reports all errors, not just the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 use crate::error::{Error, Result};
 
-/// Maximum number of buckets: more would be too many files.
+/// Maximum number of buckets. More buckets would create too many files.
 const MAX_BUCKETS: u32 = 4_096;
 
 /// All declarations and contracts of one installation.
@@ -23,15 +23,15 @@ pub struct Declarations {
     /// Declarations by pipeline id.
     pub pipelines: BTreeMap<String, Declaration>,
     pub contracts: Contracts,
-    /// Files next to the declarations that sources refer to as `bundled:PATH`.
+    /// Files stored with the declarations, which sources refer to as `bundled:PATH`.
     pub files: DeclarationFiles,
 }
 
 impl Declarations {
-    /// Reads and checks everything; the error lists the first findings.
+    /// Reads and checks all declarations and contracts. The error lists the first findings.
     ///
     /// # Errors
-    /// `Config`, naming file, line and key of each finding.
+    /// `Config`, naming the file, line and key of each finding.
     pub fn load(files: DeclarationFiles) -> Result<Self> {
         let (declarations, findings) = Self::check(files);
         if findings.is_empty() {
@@ -45,7 +45,7 @@ impl Declarations {
         .hint("`pubdata check` lists every finding"))
     }
 
-    /// Reads everything and returns what could be read, with all findings.
+    /// Reads all declarations and contracts. Returns those that could be read, with all findings.
     pub fn check(files: DeclarationFiles) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
         let texts_of_files = files.toml_below("pipelines");
@@ -128,8 +128,8 @@ impl Declarations {
                         ),
                     );
                 }
-                // Several pipelines may each publish parts of a dataset. They must have different
-                // partitions, which is checked when the release is built.
+                // Several pipelines may publish parts of the same dataset. Their partitions must
+                // differ, which is checked when the release is built.
                 let is_shared = self
                     .contracts
                     .get(dataset_id)
@@ -494,8 +494,8 @@ impl Declarations {
         }
     }
 
-    /// Returns whether a build reads sources of other pipelines that build tables: their tasks
-    /// decide which files are accepted.
+    /// Returns whether a build reads sources of other pipelines that build tables. The tasks of
+    /// those pipelines decide which files are accepted.
     fn reads_other_tasks(&self, declaration: &Declaration) -> bool {
         let owners = declaration
             .inputs
@@ -507,7 +507,7 @@ impl Declarations {
             .any(|owner| owner.pipeline_id != declaration.pipeline_id)
     }
 
-    /// Returns the source with that id and its declaration.
+    /// Returns the source with the given id, and the declaration that contains it.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| {
             Some((
@@ -521,7 +521,7 @@ impl Declarations {
     }
 }
 
-/// Adds the sources of the pipelines in `builds_on` to the inputs.
+/// Adds the sources of the pipelines listed in `builds_on` to the inputs.
 fn add_inputs(pipelines: &mut BTreeMap<String, Declaration>) {
     let read = |declaration: &Declaration| -> Vec<String> {
         declaration
@@ -550,7 +550,7 @@ fn add_inputs(pipelines: &mut BTreeMap<String, Declaration>) {
     }
 }
 
-/// Returns whether a text is a year and month, `YYYY-MM`.
+/// Returns whether the text is a year and month in the format `YYYY-MM`.
 fn is_month(text: &str) -> bool {
     format!("{text}-01").parse::<jiff::civil::Date>().is_ok()
 }
@@ -598,7 +598,7 @@ fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// Checks the calendar of a source and its range of labels.
+/// Checks a source's calendar and label range.
 fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
     if let Some(Err(error)) = source.calendar.as_ref().map(Schedule::from_calendar) {
         report("calendar", error.to_string());
@@ -631,7 +631,7 @@ fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnM
     }
 }
 
-/// Reports names that no normalised header can have.
+/// Reports declared names that cannot occur in a normalised header.
 fn check_normalized(
     source: &Source,
     mapped: &BTreeSet<&String>,
@@ -728,7 +728,7 @@ fn check_format(
 }
 
 impl Declaration {
-    /// Returns one set of variable values, to check templates with.
+    /// Returns one set of variable values for checking templates.
     fn first_keys(&self, source: &Source) -> Option<BTreeMap<String, String>> {
         let mut keys: BTreeMap<String, String> = self
             .partition
@@ -755,7 +755,7 @@ impl Declaration {
     }
 }
 
-/// Returns whether a code has the form of an area's FIPS code.
+/// Returns whether a code has the format of an area's FIPS code.
 fn is_area(code: &str) -> bool {
     let is_digits = code.bytes().all(|byte| byte.is_ascii_digit());
     code == "us"
@@ -763,9 +763,9 @@ fn is_area(code: &str) -> bool {
             && (matches!(code.len(), 2 | 5 | 7) || (code.len() == 10 && code.ends_with("99990"))))
 }
 
-/// Serialises a declaration independently of the order of its sources and lists, for input hashes.
-/// Only lists without a meaningful order are sorted; a column's alternatives and a file's header
-/// keep theirs.
+/// Serialises a declaration for input hashes, independently of the order of its sources and lists.
+/// Only lists without a meaningful order are sorted. The alternative names of a column and the
+/// header of a file keep their order.
 pub fn canonical_json(declaration: &Declaration) -> String {
     let mut declaration = declaration.clone();
     declaration.produces.sort();

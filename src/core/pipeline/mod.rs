@@ -1,6 +1,7 @@
-//! Parses `pipelines/<family>/<name>.toml` into typed declarations: which files a pipeline reads,
-//! in which layout, and what to expect of its datasets. One declaration per file. Declarations hold
-//! facts, never conditions; conditions are Rust code in the dataset's file.
+//! Parses `pipelines/<family>/<name>.toml` into typed declarations. A declaration states which
+//! files a pipeline reads, their layout, and the expectations for its datasets. Each file contains
+//! one declaration. Declarations contain facts, never conditions; conditions are written in Rust in
+//! the dataset's source file.
 
 mod calendar;
 mod declaration;

@@ -1,14 +1,15 @@
-//! Normalises column names so that those of a publisher's exports and of its API are equal.
+//! Normalises column names so that a publisher's exports and API yield equal names.
 
-/// Normalises a column's name: lower case, with each run of characters other than letters and
-/// digits replaced by one `_`, and none at the ends.
+/// Normalises a column name: converts it to lower case, replaces each run of characters other than
+/// letters and digits with one `_`, and removes `_` from both ends.
 pub fn normalized_name(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for character in name.chars() {
         if character.is_ascii_alphanumeric() {
             normalized.push(character.to_ascii_lowercase());
         } else if character.is_alphanumeric() {
-            // The lower case of `İ` is a letter and a combining mark, which is not a letter.
+            // The lower-case form of `İ` is a letter followed by a combining mark, which is not a
+            // letter.
             normalized.extend(
                 character
                     .to_lowercase()

@@ -1,29 +1,29 @@
-//! Defines the login of a source on an SFTP server. Without a known host key no login is attempted,
-//! so that an unknown server never gets the password.
+//! Defines a source's login for an SFTP server. No login is attempted without a known host key, so
+//! that an unknown server never receives the password.
 
 use serde::{Deserialize, Serialize};
 
 use super::Source;
 
-/// Login and identity of a publisher's SFTP server.
+/// Login for a publisher's SFTP server, and the server's identity.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SftpLogin {
     pub user: String,
-    /// The password if the publisher publishes it, `{env:NAME}` if it is a secret.
+    /// The password itself if it is public, or `{env:NAME}` if it is a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
-    /// `{env:NAME}`: the variable holds the path of a private key's file.
+    /// `{env:NAME}`, where the variable holds the path of a private key file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
-    /// The fingerprint of the server's key, as `ssh-keygen -l` prints it: `SHA256:…`. Without it,
-    /// and without one that an operator accepted, no login is attempted.
+    /// The fingerprint of the server's key, as `ssh-keygen -l` prints it: `SHA256:…`. Without this
+    /// key or a key that an operator accepted, no login is attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_key: Option<String>,
 }
 
 impl SftpLogin {
-    /// Returns the environment variable that holds the password or the path of the key's file.
+    /// Returns the environment variable that holds the password or the path of the key file.
     pub fn variable(&self) -> Option<&str> {
         [&self.password, &self.key_file]
             .into_iter()
@@ -37,7 +37,7 @@ pub fn variable_of(text: &str) -> Option<&str> {
     text.strip_prefix("{env:")?.strip_suffix('}')
 }
 
-/// Returns whether a text is the fingerprint of a key: `SHA256:` and 43 characters of Base64.
+/// Returns whether the text is a key fingerprint: `SHA256:` followed by 43 Base64 characters.
 pub fn is_fingerprint(text: &str) -> bool {
     let is_base64 = |character: char| character.is_ascii_alphanumeric() || "+/".contains(character);
     text.strip_prefix("SHA256:")

@@ -1,12 +1,13 @@
-//! Expands variables in URLs and names of members. Secrets are not expanded, so that no record
-//! contains them.
+//! Expands variables in URLs and member names. Secrets are not expanded, so that no record contains
+//! them.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// Expands a template: `{name}` to the variable, `{NAME}` to it in upper case, `{name-4}` to an
-/// integer variable minus 4. `{env:NAME}` stays as it is: only fetch reads secrets.
+/// Expands a template. `{name}` becomes the variable's value, `{NAME}` the value in upper case, and
+/// `{name-4}` an integer value minus 4. `{env:NAME}` is left unchanged, because only the fetch
+/// crate reads secrets.
 ///
 /// # Errors
 /// An unknown variable, an invalid number, or an unmatched brace.
@@ -27,7 +28,7 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
     Ok(text)
 }
 
-/// Returns whether a file is a ZIP archive by its URL.
+/// Returns whether a file is a ZIP archive, judging by its URL.
 pub fn is_packed(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.len() >= 4

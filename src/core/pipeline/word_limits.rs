@@ -1,20 +1,21 @@
-//! Defines how many records of a source may have a text of unknown meaning. The defaults are here;
-//! deviations of columns are in their declarations.
+//! Defines how many records of a source may contain values of unknown meaning. The defaults are
+//! here. Declarations override them for individual columns.
 
 use serde::{Deserialize, Serialize};
 
-/// Limits that a declaration sets for a coded column of a dataset.
+/// Limits that a declaration sets for a dataset's coded column.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordLimits {
-    /// Share of records without a known word above which an operator must review the source,
+    /// Share of records with an unknown term above which an operator must review the source, in
     /// percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<f64>,
-    /// Share above which the column is reported as having lost its meaning, percent.
+    /// Share above which the column is reported as having lost its meaning, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_percent: Option<f64>,
-    /// Maximum growth of the share since the last release, percentage points; more blocks.
+    /// Maximum growth of the share since the last release, in percentage points. Greater growth
+    /// blocks the dataset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_growth_points: Option<f64>,
 }

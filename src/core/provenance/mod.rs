@@ -1,8 +1,8 @@
 //! Describes the origin of a record: pointers into snapshots, and the snapshots themselves.
 //!
-//! Between decode and publish a frame has its pointers in the column [`POINTERS`], a list of
-//! unsigned integers read four at a time: input, member, offset, length. `input` and `member` are
-//! indexes into the build's [`Inputs`].
+//! Between the decode and publish steps, a frame stores its pointers in the column [`POINTERS`].
+//! The column is a list of unsigned integers, four per pointer: input, member, offset, length.
+//! `input` and `member` are indices into the build's [`Inputs`].
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
 
-/// Name of the column with source pointers, in frames and in published parts.
+/// Name of the source pointer column, in frames and in published parts.
 pub const POINTERS: &str = "source_pointers";
 
-/// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
+/// A byte range in a snapshot, or in a decompressed archive member.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct SourcePointer {
-    /// The source.
+    /// Id of the source.
     pub source_id: String,
-    /// Digest of the snapshot. If members of an archive are reused across releases one by one, this
-    /// is the member's digest. Unchanged members then have the same pointers, whichever archive
-    /// they came in.
+    /// Digest of the snapshot. If the members of an archive are reused individually across
+    /// releases, this is the member's digest. Unchanged members then have the same pointers
+    /// regardless of the archive they came from.
     pub snapshot: Digest,
-    /// Archive member; null if the snapshot is not an archive.
+    /// Name of the archive member; null if the snapshot is not an archive.
     pub member: Option<String>,
-    /// First byte, counted from 0 in the (decompressed) member or file.
+    /// Offset of the first byte in the file or decompressed archive member, counted from 0.
     pub offset: u64,
     /// Number of bytes, without the line ending.
     pub length: u64,
 }
 
-/// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests,
-/// whatever the dates are.
+/// A publisher's file as fetched, with its identity, origin and dates. Equal bytes have equal
+/// digests, regardless of their dates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
-    /// The source.
+    /// Id of the source.
     pub source_id: String,
     /// The values of the URL template's variables, such as `vintage=2023`, sorted by name.
     pub keys: BTreeMap<String, String>,
@@ -46,11 +46,11 @@ pub struct Snapshot {
     pub url: String,
     /// Digest of the bytes.
     pub sha256: Digest,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
     /// The publisher's own label for these bytes ("2019-2023", "2025").
     pub source_version: String,
-    /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror),
+    /// The publisher's own date for these bytes (Last-Modified, or the file's time on a mirror),
     /// `YYYY-MM-DD`.
     #[schemars(extend("format" = "date"))]
     pub source_date: String,
@@ -62,23 +62,23 @@ pub struct Snapshot {
     #[schemars(extend("format" = "date-time"))]
     pub fetched_at: String,
     /// The redirect targets of the publisher's server, in order, without queries; the last one sent
-    /// the bytes. Absent without a redirect.
+    /// the bytes. Absent if the request was not redirected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirected_through: Vec<String>,
-    /// The operator imported the file. Absent if the program fetched it.
+    /// How the file was obtained. Absent if the program fetched it.
     #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
     #[schemars(with = "String", extend("enum" = ["by hand"]))]
     pub obtained: Obtained,
-    /// Name of the mirror that the bytes came from; absent if they came from the publisher or a
-    /// manual import. Like the date of the fetch, it affects no build.
+    /// Name of the mirror that the bytes came from. Absent if they came from the publisher or a
+    /// manual import. Like the fetch date, the mirror does not affect builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub mirror: Option<String>,
 }
 
 impl Snapshot {
-    /// Returns the day of the bytes: the publisher's date, or the day of the fetch if that date is
-    /// [in the future](Snapshot::has_future_date).
+    /// Returns the date of the bytes: the publisher's date, or the day of the fetch if the
+    /// publisher's date is [in the future](Snapshot::has_future_date).
     pub fn day(&self) -> Option<Date> {
         if self.has_future_date() {
             self.day_of_fetch()
@@ -87,9 +87,9 @@ impl Snapshot {
         }
     }
 
-    /// Returns whether a publisher dates the bytes more than a day after they were first fetched.
-    /// Such a date would keep them fresh for years. An operator is responsible for the date of an
-    /// import, and a declaration for that of a bundled file.
+    /// Returns whether the publisher's date for the bytes is more than a day after they were first
+    /// fetched. Such a date would keep them fresh for years. Imported and bundled files are not
+    /// checked: the operator or the declaration is responsible for their dates.
     pub fn has_future_date(&self) -> bool {
         let is_of_publisher =
             self.obtained == Obtained::ByProgram && !self.url.starts_with("bundled:");
@@ -103,8 +103,8 @@ impl Snapshot {
     }
 }
 
-/// Returns whether a publisher's date is more than a day after the day on which it was read. A
-/// publisher east of Greenwich may be a day ahead.
+/// Returns whether a publisher's date is more than one day after the day on which the date was
+/// read. A publisher east of Greenwich may be a day ahead.
 pub fn is_future_date(stated: Date, read_on: Date) -> bool {
     read_on.tomorrow().is_ok_and(|tomorrow| stated > tomorrow)
 }
@@ -115,13 +115,13 @@ pub enum Obtained {
     #[default]
     #[serde(rename = "by program")]
     ByProgram,
-    /// By the operator, as a manual import (`pubdata import`).
+    /// Imported manually by the operator (`pubdata import`).
     #[serde(rename = "by hand")]
     Manual,
 }
 
 impl Obtained {
-    /// Returns its serialised name.
+    /// Returns the serialised name.
     pub fn name(self) -> &'static str {
         match self {
             Self::ByProgram => "by program",
@@ -135,15 +135,15 @@ impl Obtained {
     }
 }
 
-/// Use of the rows that a build read from one of its sources. The counts add up to `read`.
+/// How a build used the rows that it read from one of its sources. The counts add up to `read`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRows {
-    /// Rows of the files, without those the declaration ignores.
+    /// Rows in the files, excluding rows that the declaration ignores.
     pub read: u64,
-    /// Rows with which a published record begins.
+    /// Rows that start a published record.
     pub records: u64,
-    /// Rows that add to a record which begins with another row: joined to it, renewing it, or
-    /// repeating it.
+    /// Rows that contribute to a record started by another row: rows that are joined to the record,
+    /// renew it, or repeat it.
     pub merged: u64,
     /// Rows that are not published because they violate a rule.
     pub quarantined: u64,
@@ -153,7 +153,7 @@ pub struct SourceRows {
 }
 
 impl SourceRows {
-    /// Adds the counts of other rows of the same source.
+    /// Adds the counts for other rows of the same source.
     pub fn add(&mut self, other: &Self) {
         let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
         add(&mut self.read, other.read);
@@ -165,7 +165,7 @@ impl SourceRows {
         });
     }
 
-    /// Returns the number of rows whose use is known.
+    /// Returns the number of rows that are accounted for.
     pub fn accounted(&self) -> u64 {
         [self.records, self.merged, self.quarantined]
             .iter()
@@ -174,22 +174,22 @@ impl SourceRows {
     }
 }
 
-/// Reason of [`SourceRows::left_out`] for rows that no record needed.
+/// Reason in [`SourceRows::left_out`] for rows that no record needed.
 pub const UNUSED: &str = "unused";
 
-/// The snapshots of one dataset build, in a fixed order, so that a pointer can refer to one by
-/// number.
+/// The snapshots used by one dataset build, in a fixed order, so that a pointer can refer to a
+/// snapshot by number.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inputs {
     snapshots: Vec<Snapshot>,
     members: Vec<NumberedMember>,
 }
 
-/// A member's name, and its own digest if pointers contain it.
+/// The name of an archive member, and the member's digest if pointers contain it.
 type NumberedMember = (Option<String>, Option<Digest>);
 
 impl Inputs {
-    /// Sorts the snapshots by source and keys; their order is the numbering.
+    /// Sorts the snapshots by source and keys, and numbers them in that order.
     pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
         snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
         Self {
@@ -227,7 +227,7 @@ impl Inputs {
         )
     }
 
-    /// Assigns a new number to a member whose pointers contain its own digest.
+    /// Assigns a new number to an archive member whose digest is part of its pointers.
     pub fn number_document(&mut self, member: &str, digest: Digest) -> u64 {
         self.add_member(Some(member.to_owned()), Some(digest))
     }
@@ -237,8 +237,8 @@ impl Inputs {
         (self.members.len() - 1) as u64
     }
 
-    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; `None` if it does
-    /// not point into these inputs.
+    /// Returns the four numbers of a pointer; this is the inverse of [`Inputs::resolve`]. Returns
+    /// `None` if the pointer does not point into these inputs.
     pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
         let document = self.members.iter().position(|(member, digest)| {
             *member == pointer.member && *digest == Some(pointer.snapshot)
@@ -261,7 +261,7 @@ impl Inputs {
         ])
     }
 
-    /// Returns whether a flat list of numbers consists of whole pointers into these inputs.
+    /// Returns whether a flat list of numbers consists of complete pointers into these inputs.
     pub fn can_resolve(&self, numbers: &[u64]) -> bool {
         let is_known = |quad: &[u64]| {
             quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64
@@ -272,7 +272,7 @@ impl Inputs {
     /// Resolves a flat list of pointer numbers, four per pointer.
     ///
     /// # Panics
-    /// When the numbers do not come from these inputs: a programming error.
+    /// When the numbers do not come from these inputs, which is a programming error.
     pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
         let resolve_one = |quad: &[u64]| {
             let snapshot = &self.snapshots[quad[0] as usize];

@@ -1,10 +1,10 @@
-//! Generates ids that a release most likely does not have. Its receipts for them must show the
-//! neighbouring ids.
+//! Generates ids that a release most likely does not contain. The server's receipts for these ids
+//! must show the neighbouring ids.
 
 use super::random::Random;
 
-/// Returns an id of the same form, in which digits become other digits and letters other letters.
-/// The dataset and the separators stay.
+/// Returns an id of the same format, with digits replaced by other digits and letters by other
+/// letters. The dataset and the separators stay the same.
 pub(super) fn altered(record_id: &str, random: &mut Random) -> String {
     let (dataset, key) = record_id.split_once(':').unwrap_or((record_id, ""));
     let mut pick = |first: u8, count: u64| {

@@ -1,4 +1,4 @@
-//! Compares a server's provenance answer of a record with its receipt.
+//! Compares a server's provenance response for a record with the record's receipt.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(super) fn differences(record: &Map<String, Value>, chain: &Chain) -> Vec<Str
     found
 }
 
-/// Converts a value to the form of receipts, in which numbers are texts.
+/// Converts a value to the format used in receipts, in which numbers are strings.
 fn canonical(served: &RawValue) -> Value {
     let text = served.get();
     if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
@@ -57,12 +57,12 @@ fn canonical(served: &RawValue) -> Value {
     {
         return text.into();
     }
-    // The shortest digits of the same number: `19652.0` becomes 19652.
+    // Use the shortest digits that represent the same number: `19652.0` becomes 19652.
     text.parse::<f64>()
         .map_or_else(|_| text.into(), |number| number.to_string().into())
 }
 
-/// Converts a source pointer to the form of receipts.
+/// Converts a source pointer to the format used in receipts.
 fn pointer(source: &ChainSource) -> Value {
     serde_json::json!({
         "length": source.length.to_string(),

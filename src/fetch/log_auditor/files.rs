@@ -1,6 +1,6 @@
-//! Fetches the publishers' files of drawn records again, if they still exist, and compares their
-//! digests. Requests only addresses that this program's own declarations assign to the publishers,
-//! because a server could name an address of its own.
+//! Fetches the publishers' files for the drawn records again, if the files still exist, and
+//! compares their digests. Requests only URLs that this program's own declarations assign to the
+//! publishers, because an untrusted server could name any URL.
 
 use crate::{FetchSettings, Fetcher, NoProgress, Outcome, Request, http_date, is_within_reach};
 use pubdata_core::error::{ErrorKind, Result};
@@ -15,7 +15,7 @@ use super::report::{AuditReport, FileOutcome, FileReport, shown};
 /// Maximum time for one file.
 const TIME: std::time::Duration = std::time::Duration::from_secs(1_800);
 
-/// Compares one file after another until the byte budget is used up.
+/// Compares the files one after another until the byte budget is used up.
 pub(super) async fn check(
     settings: &AuditSettings,
     files: Files,
@@ -128,8 +128,8 @@ async fn compare(
     Ok(())
 }
 
-/// Takes from the declaration only the permitted hosts: a file is compared as it is, and no secret
-/// is sent for it.
+/// Builds the request for a file. Only the permitted hosts come from the declaration: the file is
+/// compared as it is, and no secret is sent.
 fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     Request {
         source_id: source.source_id.clone(),
@@ -149,8 +149,8 @@ fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     }
 }
 
-/// Classifies a comparison. Most files are replaced eventually, so the publisher's date decides
-/// whether that can have happened after the server's fetch.
+/// Classifies a comparison. Most files are replaced eventually. The publisher's date decides
+/// whether the file can have been replaced after the server fetched it.
 fn judged(now: &Snapshot, is_same: bool, file: &File) -> (FileOutcome, Option<String>) {
     if is_same {
         return (FileOutcome::Match, None);

@@ -1,4 +1,4 @@
-//! Checks the log of a server: it must be signed, consistent, and continue the log that was seen
+//! Checks a server's log, which must be signed, be consistent, and continue the log that was seen
 //! before.
 
 use super::AuditSettings;
@@ -12,7 +12,7 @@ use pubdata_store::{
     seen_logs,
 };
 
-/// Maximum number of releases in a log: one a day for more than three centuries.
+/// Maximum number of releases in a log: one per day for more than three centuries.
 const MAX_LEAVES: u64 = 1 << 17;
 const HASH_BYTES: usize = 32;
 
@@ -20,17 +20,17 @@ const HASH_BYTES: usize = 32;
 pub(super) struct CheckedLog {
     pub(super) key: VerifierKey,
     leaves: Vec<Digest>,
-    /// Number of times that it may still grow during the check.
+    /// Number of times that the log may still grow during the check.
     may_grow: u32,
 }
 
-/// The server's response for its log.
+/// The server's response to a request for its log.
 struct Shown {
     note: String,
     key: Option<String>,
 }
 
-/// A violation in a log, as text.
+/// Description of a violation in a log.
 type Fault = String;
 
 /// Formats `1 release` or `2 releases`.
@@ -38,7 +38,7 @@ fn releases(number: u64) -> String {
     format!("{number} release{}", if number == 1 { "" } else { "s" })
 }
 
-/// Checks the log. Returns `None` if receipts cannot be compared with it.
+/// Checks the log. Returns `None` if receipts cannot be compared with the log.
 pub(super) async fn check(
     settings: &AuditSettings,
     server: &Server,
@@ -103,8 +103,8 @@ pub(super) async fn check(
         leaves,
         may_grow: 3,
     };
-    // Two servers with the same key must show one log: a publisher that shows each server's clients
-    // a different log is detected by a client of both.
+    // Two servers with the same key must show the same log. If a publisher shows different logs on
+    // different servers, a client of both servers detects this.
     let same_log = seen_logs(&settings.home)?
         .into_iter()
         .filter(|other| other.url != server.url() && other.key == log.key.to_string());
@@ -127,7 +127,7 @@ pub(super) async fn check(
 }
 
 impl CheckedLog {
-    /// Returns how this log contradicts one that was seen before.
+    /// Returns how this log contradicts a log that was seen before.
     fn contradiction_with(&self, seen: &SeenLog, url: &str) -> Option<Fault> {
         let place = if seen.url == url {
             String::new()
@@ -138,7 +138,7 @@ impl CheckedLog {
             return Some("the last seen state of the log is not a checkpoint".to_owned());
         };
         match self.root_of_first(earlier.size) {
-            // Another server may be ahead.
+            // The log of another server may be ahead.
             None if seen.url != url => None,
             None => Some(format!(
                 "the log is shorter: {}, and on {} it had {}",
@@ -161,8 +161,8 @@ impl CheckedLog {
         Some(root(self.leaves.get(..usize::try_from(size).ok()?)?))
     }
 
-    /// Checks whether a checkpoint belongs to this log, which is read again if it has grown since.
-    /// `Err` has the reason why it does not.
+    /// Checks whether a checkpoint belongs to this log. If the log has grown since, it is read
+    /// again. `Err` contains the reason why the checkpoint does not belong.
     pub(super) async fn has(
         &mut self,
         checkpoint: &Checkpoint,
@@ -211,7 +211,7 @@ impl CheckedLog {
             Ok(_) => "the log changed during the check".to_owned(),
             Err(reason) => reason,
         };
-        // Reported once: every further receipt would cause the same problem.
+        // Report this only once, because every further receipt would cause the same problem.
         self.may_grow = 0;
         against(settings, server, report, &reason, seen, Some(&given))
     }
@@ -296,7 +296,7 @@ async fn text(server: &Server, name: &str) -> Result<Option<String>> {
     String::from_utf8(bytes).map(Some).map_err(not_text)
 }
 
-/// Returns the key that a server presents when none is known.
+/// Returns the key that a server presents, for use when no key is known.
 fn first_key(server: &Server, given: &Shown) -> Result<VerifierKey> {
     let not_one = || {
         Error::fetch(format!(
@@ -317,7 +317,7 @@ fn other_key(key: &VerifierKey, shown: &str) -> Option<Fault> {
     })
 }
 
-/// Reads the log of a note. The inner `Err` describes a violation.
+/// Reads the log that a note describes. The inner `Err` describes a violation.
 async fn read(
     server: &Server,
     key: &VerifierKey,

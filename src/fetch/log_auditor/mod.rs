@@ -1,10 +1,10 @@
-//! Audits an untrusted server from its responses alone. Compares its log with the last seen state,
-//! and receipts of random records with the log. Then it compares the server's other answers with
-//! the receipts, and the files that it names with the publishers' files. Needs no release and
-//! accepts no number without proof.
+//! Audits an untrusted server from its responses alone. The audit compares the server's log with
+//! the last seen state, and receipts of random records with the log. It then compares the server's
+//! other responses with the receipts, and the files named by the server with the publishers' files.
+//! It needs no release and accepts no number without proof.
 //!
 //! ```text
-//! checkpoint, tiles ─▶ one signed tree that continues the one seen ─▶ receipts of drawn records ─▶ provenance, list of parts ─▶ publishers' files
+//! checkpoint, tiles ─▶ one signed tree that continues the tree seen before ─▶ receipts of drawn records ─▶ provenance, list of parts ─▶ publishers' files
 //! ```
 
 mod absent;
@@ -27,29 +27,29 @@ pub use report::{AuditReport, FileOutcome, FileReport, KeyFrom, LogReport, Outco
 
 /// Which server to audit, and how thoroughly.
 pub struct AuditSettings {
-    /// The home that stores the last seen state of the log.
+    /// Home in which the last seen state of the log is stored.
     pub home: Home,
-    /// Determine which addresses are the publishers'.
+    /// Declarations that determine which URLs belong to the publishers.
     pub declarations: Declarations,
     pub fetch: FetchSettings,
     pub url: String,
     pub api_key: Option<String>,
-    /// The key that verifies the log's notes. Without it, the key that was seen before, or the one
-    /// that the server presents.
+    /// The key that verifies the log's notes. If absent, the previously seen key is used, or the
+    /// key that the server presents.
     pub key: Option<VerifierKey>,
     /// Number of records to draw.
     pub records: usize,
-    /// Random seed of the draw.
+    /// Random seed for the draw.
     pub seed: u32,
     /// Maximum total size of the publishers' files to compare.
     pub publisher_bytes: u64,
 }
 
-/// Audits a server. Violations are in the report.
+/// Audits a server. Violations are listed in the report.
 ///
 /// # Errors
-/// `Fetch`, when it does not respond or is not a server of this API; `Config`, when it requires an
-/// API key; `Store`, when the last seen state cannot be read or stored.
+/// `Fetch`, when the server does not respond or does not serve this API; `Config`, when the server
+/// requires an API key; `Store`, when the last seen state cannot be read or stored.
 pub async fn audit(settings: &AuditSettings) -> Result<AuditReport> {
     let server = server::Server::new(settings)?;
     let mut report = AuditReport::new(server.url(), settings.seed);

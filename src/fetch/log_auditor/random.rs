@@ -1,6 +1,7 @@
-//! Generates numbers from a seed, so that a draw can be repeated. Not for secrets.
+//! Generates pseudorandom numbers from a seed, so that a draw can be repeated. Not suitable for
+//! secrets.
 
-/// The generator SplitMix64.
+/// The SplitMix64 generator.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -15,9 +16,9 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `end`, which is not 0.
+    /// Returns a number below `end`. `end` must not be 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        // The high half of the product: as uniform as 64 bits allow.
+        // The high half of the product is as uniformly distributed as 64 bits allow.
         ((u128::from(self.next()) * u128::from(end.max(1))) >> 64) as u64
     }
 
@@ -40,7 +41,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of SplitMix64 with seed 1234567, as its authors' program prints them.
+    /// The first SplitMix64 numbers for the seed 1234567, as printed by the authors' program.
     #[test]
     fn it_is_the_generator_that_it_says() {
         let mut random = Random::from_seed(1_234_567);

@@ -1,9 +1,10 @@
-//! Draws records of a server's release and compares what it proves of each with its other answers.
+//! Draws records from a server's release. Compares what the server proves about each record with
+//! the server's other responses.
 //!
-//! Draws evenly by dataset: in proportion to the records nearly all would be figures of filings.
-//! Within a dataset it draws a part weighted by its records, and from the part's text table a
-//! record. If the table is too long, it draws a random id and takes a neighbour from that id's
-//! proof of absence.
+//! Draws evenly across datasets. If draws were proportional to the number of records, nearly all
+//! would be figures from filings. Within a dataset, it draws a part, weighted by the part's number
+//! of records, and then a record from the part's text table. If the table is too long, it draws a
+//! random id and takes a neighbour from that id's proof of absence.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,17 +20,17 @@ use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::{Digest, RecordId};
 use pubdata_store::receipts::{Checkpoint, PartProof, Receipt};
 
-/// Maximum bytes read of a part's table.
+/// Maximum number of bytes to read from a part's table.
 const TABLE_BYTES: u64 = 4 << 20;
-/// Neighbours in this dataset may be from families that the API key does not open. The server
-/// issues no receipts for absent ids of it.
+/// Neighbours in this dataset may belong to product families that the API key cannot access. The
+/// server therefore issues no receipts for absent ids in this dataset.
 const NO_ABSENCE_PROOFS_DATASET: &str = "pubdata.quarantine";
-/// Datasets that may be tried in addition to one for each record.
+/// Number of datasets that may be tried in addition to one dataset per record.
 const MAX_EXTRA_DATASETS: usize = 200;
 const MAX_UNANSWERED: u32 = 3;
 const OBTAINED: &str = "by program";
 
-/// A file from which records come according to the server, by address and digest.
+/// The files from which the records come according to the server, by URL and digest.
 pub(super) type Files = BTreeMap<(String, Digest), File>;
 
 pub(super) struct File {
@@ -39,7 +40,7 @@ pub(super) struct File {
     pub(super) is_by_program: bool,
 }
 
-/// Why a record is not proven. Violations are already reported.
+/// Why a record is not proven. Violations have already been reported.
 enum Stop {
     Mismatch,
     NotPossible,
@@ -62,9 +63,10 @@ struct RecordAuditor<'a> {
     release: &'a ListedRelease,
     random: Random,
     files: Files,
-    /// Failed requests. A server that stops responding is not waited for once per record.
+    /// Number of failed requests. If a server stops responding, the audit does not wait for every
+    /// record.
     unanswered: u32,
-    /// True if the report already has the note that the log has newer releases.
+    /// True if the report already notes that the log has newer releases.
     is_older_reported: bool,
 }
 
@@ -108,7 +110,7 @@ pub(super) async fn check(
                 .not_proven("the server stopped answering: no further record was drawn");
             break;
         }
-        // A dataset that yields no record, or the same one again, is not tried further.
+        // A dataset that yields no record, or the same record again, is not tried again.
         let Some(record_id) = auditor.draw(dataset).await? else {
             continue;
         };
@@ -137,7 +139,7 @@ pub(super) async fn check(
 }
 
 impl RecordAuditor<'_> {
-    /// Draws a record of a dataset; `None` if none can be obtained.
+    /// Draws a record from a dataset. Returns `None` if no record can be obtained.
     async fn draw(&mut self, dataset: &ListedDataset) -> Result<Option<RecordId>> {
         let id = &dataset.dataset_id;
         let Some(part) = self.part(dataset) else {
@@ -215,7 +217,7 @@ impl RecordAuditor<'_> {
         None
     }
 
-    /// Draws a part, weighted by its records.
+    /// Draws a part, weighted by the number of records.
     fn part<'d>(&mut self, dataset: &'d ListedDataset) -> Option<&'d ListedPart> {
         let all = dataset
             .parts
@@ -234,14 +236,14 @@ impl RecordAuditor<'_> {
             })
     }
 
-    /// Checks the proof that the release lacks an id similar to a given one; returns the
+    /// Checks the proof that the release lacks an id similar to the given id, and returns the
     /// neighbouring ids.
     async fn absence(
         &mut self,
         dataset: &ListedDataset,
         record_id: &RecordId,
     ) -> Result<Vec<String>> {
-        // The first may exist by chance.
+        // The first altered id may exist by chance.
         for absent in [
             altered(record_id.as_str(), &mut self.random),
             format!("{record_id}~"),
@@ -264,7 +266,7 @@ impl RecordAuditor<'_> {
         Ok(Vec::new())
     }
 
-    /// Fetches the receipt of an id and checks everything that it proves.
+    /// Fetches the receipt for an id and checks everything that the receipt proves.
     async fn proven(&mut self, dataset: &ListedDataset, record_id: &str) -> Checked<Receipt> {
         let bytes = match self
             .server
@@ -357,7 +359,7 @@ impl RecordAuditor<'_> {
         Ok(receipt)
     }
 
-    /// Compares a server's answers about a record with its receipt.
+    /// Compares a server's responses about a record with the record's receipt.
     async fn check(&mut self, dataset: &ListedDataset, record_id: &RecordId) -> Checked<()> {
         let receipt = self.proven(dataset, record_id.as_str()).await?;
         let record_id = record_id.as_str();

@@ -1,4 +1,4 @@
-//! Builds the report about a server. The server's own texts are truncated and escaped here.
+//! Builds the report about a server. Text from the server is truncated and escaped here.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::printable::printable;
 
-/// Maximum number of characters of a server's text.
+/// Maximum number of characters to show from a server's text.
 const MAX_LETTERS: usize = 600;
 
 /// Report of an audit of an untrusted server: `pubdata verify --url`.
@@ -17,29 +17,31 @@ const MAX_LETTERS: usize = 600;
 pub struct AuditReport {
     /// URL of the server.
     pub server: String,
-    /// Result of the audit. `mismatch`: at least one violation, listed in `problems`.
-    /// `not_possible`: no violation, but the server did not send all that the proof needs, or no
-    /// publisher's file could be compared. `notes` lists which.
+    /// Result of the audit. `mismatch`: at least one violation was found and is listed in
+    /// `problems`. `not_possible`: no violation was found, but the server did not send everything
+    /// that the proof needs, or no publisher's file could be compared. `notes` explains which
+    /// applies.
     pub outcome: Outcome,
-    /// The release that the server answers from; null if only the log was checked.
+    /// The release that the server serves; null if only the log was checked.
     #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// The server's log; null if it does not exist, or it is not signed or not consistent.
+    /// The server's log; null if the log does not exist, is not signed, or is not consistent.
     pub log: Option<LogReport>,
-    /// Random seed: with it (`--seed`) the same records are drawn from the same release.
+    /// Random seed. With the same seed (`--seed`), the same records are drawn from the same
+    /// release.
     pub seed: u32,
-    /// Number of ids similar to drawn ones that were proven not to be in the release.
+    /// Number of ids, similar to the drawn ids, that were proven not to be in the release.
     pub absent: usize,
     /// The records that were drawn.
     pub records: Vec<RecordReport>,
-    /// The publishers' files of the drawn records, according to the server; empty if none are
+    /// The publishers' files for the drawn records, according to the server; empty if no files are
     /// compared.
     pub files: Vec<FileReport>,
-    /// Violations; empty without any.
+    /// Violations; empty if none were found.
     pub problems: Vec<String>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
-    /// Files in the home with evidence that a log contradicts the one seen before.
+    /// Files in the home with evidence that a log contradicts a log seen before.
     pub evidence: Vec<PathBuf>,
 }
 
@@ -67,9 +69,9 @@ pub struct LogReport {
     pub key: String,
     /// Why that key is trusted.
     pub key_from: KeyFrom,
-    /// Number of entries when the log was last seen; null if it never was.
+    /// Number of entries when the log was last seen; null if the log was never seen.
     pub seen_size: Option<u64>,
-    /// When the log was last seen; null if it never was.
+    /// When the log was last seen; null if the log was never seen.
     pub seen_at: Option<String>,
 }
 
@@ -77,58 +79,58 @@ pub struct LogReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyFrom {
-    /// The operator named it.
+    /// The operator specified the key.
     Given,
-    /// It was seen before.
+    /// The key was seen before.
     Seen,
-    /// The server presents it, and no other key is known.
+    /// The server presents the key, and no other key is known.
     FirstUse,
 }
 
 /// A record that was drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordReport {
-    /// The record.
+    /// Id of the record.
     pub record_id: String,
-    /// Result of the check. `match`: its receipt is valid, and the server's answer equals what was
-    /// sealed.
+    /// Result of the check. `match`: the receipt is valid, and the server's response equals what
+    /// was sealed.
     pub outcome: Outcome,
 }
 
-/// A publisher's file from which drawn records come.
+/// A publisher's file that drawn records come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileReport {
-    /// The source.
+    /// Id of the source.
     pub source_id: String,
     /// The file's URL.
     pub url: String,
-    /// Its digest, according to the server.
+    /// Digest of the file, according to the server.
     #[schemars(with = "Digest")]
     pub sha256: String,
-    /// Comparison with the publisher's current file.
+    /// Result of the comparison with the publisher's current file.
     pub outcome: FileOutcome,
-    /// Details; null if the outcome is sufficient.
+    /// Details; null if `outcome` needs no explanation.
     pub detail: Option<String>,
 }
 
-/// Comparison of the server's file with the publisher's current one.
+/// Result of comparing the server's file with the publisher's current file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOutcome {
     Match,
-    /// The publisher has replaced the file since.
+    /// The publisher has since replaced the file.
     Replaced,
     /// The bytes differ, although the publisher's date is before the server's fetch.
     Mismatch,
-    /// The publisher no longer has a file at that address.
+    /// The publisher no longer has a file at that URL.
     Gone,
-    /// The file is larger than the rest of `--publisher-mb`.
+    /// The file exceeds the remaining `--publisher-mb` budget.
     TooLarge,
-    /// No request was sent, as `detail` explains: the address is not a known publisher's, an
-    /// operator downloaded the file, or a secret is needed.
+    /// No request was sent: the URL does not belong to a known publisher, an operator downloaded
+    /// the file, or a secret is needed. `detail` states the reason.
     #[serde(rename = "not_asked")]
     NotRequested,
-    /// The publisher did not send the file, as `detail` explains.
+    /// The publisher did not send the file. `detail` states the reason.
     Unreachable,
 }
 
@@ -155,7 +157,7 @@ impl AuditReport {
         self.problems.push(shown(text));
     }
 
-    /// Adds a note about a missing check without which nothing is proven.
+    /// Adds a note about a check that could not be made and without which nothing is proven.
     pub(super) fn not_proven(&mut self, text: &str) {
         self.downgrade_outcome();
         self.note(text);
@@ -182,7 +184,7 @@ impl AuditReport {
     }
 }
 
-/// Escapes a text for terminals and truncates it.
+/// Escapes text for terminals and truncates it.
 pub(super) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_LETTERS) {
         Some((end, _)) => format!("{}…", printable(&text[..end])),

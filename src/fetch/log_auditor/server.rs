@@ -1,4 +1,4 @@
-//! Sends the requests of an audit and parses the responses.
+//! Sends an audit's requests and parses the responses.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{Extent, FetchSettings, UntrustedClient, UntrustedResponse};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 
-/// Maximum size of an answer about one record: the proof of absence names every part of its
+/// Maximum size of a response about one record. A proof of absence can name every part of a
 /// dataset.
 const MAX_BYTES: u64 = 16 << 20;
 /// Maximum size of the list of all parts of a release.
@@ -26,7 +26,7 @@ pub(super) struct Server(UntrustedClient);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
-    /// The problem code of this API; empty without one.
+    /// Problem code defined by this API; empty if the response has none.
     pub(super) code: String,
 }
 
@@ -41,7 +41,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// A server's answer, or its refusal.
+/// A server's response, or its refusal.
 pub(super) type Given<T> = std::result::Result<T, Refusal>;
 
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ pub(super) struct Chain {
 
 #[derive(Deserialize)]
 pub(super) struct ChainRecord {
-    /// As sent: a number is the text of its digits.
+    /// Columns as sent, so that numbers keep their original digits.
     pub(super) columns: BTreeMap<String, Box<RawValue>>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct ChainSnapshot {
 
 impl Server {
     pub(super) fn new(settings: &AuditSettings) -> Result<Self> {
-        // A server that sends single bytes slowly must not block for hours.
+        // A server that sends single bytes slowly must not block the audit for hours.
         let patient = FetchSettings {
             tries: settings.fetch.tries.min(4),
             total_timeout: settings.fetch.total_timeout.min(TIME),
@@ -127,7 +127,7 @@ impl Server {
         self.0.url()
     }
 
-    /// Requests a file of the log; `None` if the server does not have it.
+    /// Requests a log file; `None` if the server does not have the file.
     pub(super) async fn log_file(&self, name: &str, most: Option<u64>) -> Result<Option<Vec<u8>>> {
         let path: Vec<&str> = ["v1", "log"].into_iter().chain(name.split('/')).collect();
         let UntrustedResponse { status, bytes, .. } = self
@@ -145,7 +145,7 @@ impl Server {
         }
     }
 
-    /// Requests the release that the server answers from.
+    /// Requests the release that the server serves.
     pub(super) async fn release(&self) -> Result<ListedRelease> {
         match self
             .json(&["v1", "releases", "current"], &[], MAX_RELEASE_BYTES)
@@ -160,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Requests the beginning of a part as text, and returns whether it is the whole part.
+    /// Requests the beginning of a part as text, and returns whether this is the entire part.
     pub(super) async fn table(
         &self,
         release_id: &ReleaseId,
@@ -243,7 +243,7 @@ impl Server {
         Ok(Ok(answer.data))
     }
 
-    /// Returns the refusal in a response. A missing or wrong API key ends the audit, because each
+    /// Returns the refusal in a response. A missing or wrong API key ends the audit, because every
     /// further response would be the same.
     fn refusal(&self, response: &UntrustedResponse) -> Result<Option<Refusal>> {
         #[derive(Deserialize)]

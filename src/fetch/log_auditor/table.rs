@@ -1,7 +1,7 @@
-//! Reads the record ids of a text table (RFC 4180), which may be truncated.
+//! Reads the record ids from a text table (RFC 4180), which may be truncated.
 
 /// Returns the cells of the column `record_id`; `None` if the table has no such column or is not
-/// UTF-8. Leaves out a last line that may be truncated.
+/// UTF-8. Omits the last line if it may be truncated.
 pub(super) fn record_ids(table: &[u8], is_whole: bool) -> Option<Vec<String>> {
     let mut lines = lines(table);
     if !is_whole {
@@ -20,7 +20,7 @@ pub(super) fn record_ids(table: &[u8], is_whole: bool) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Returns the cells of each line. The last line may have no line ending.
+/// Returns the cells of each line. The last line may lack a line ending.
 fn lines(table: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let (mut lines, mut line, mut cell) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_quoted = false;

@@ -1,6 +1,6 @@
-//! Builds a task bucket by bucket, so that memory holds a few megabytes of rows, then a few
-//! buckets. The rows of the sources are split by the hash of a column into files of a scratch
-//! folder. The pipeline's code then makes the tables of each bucket in turn.
+//! Builds a task bucket by bucket, so that only a few megabytes of source rows and a few buckets
+//! are in memory at a time. The rows of the sources are split into files of a scratch folder by the
+//! hash of a column. The pipeline's code then builds the tables of each bucket in turn.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,9 @@ use pubdata_core::provenance::{Inputs, Snapshot};
 use pubdata_store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
-    /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of
-    /// them; only those of changed subjects, if these tell the rest. Findings go to `issues_file`.
+    /// Splits the sources in a scratch folder of `home`, then builds and stages each bucket. Builds
+    /// only the buckets' changed subjects if the other records can be taken from the last release.
+    /// Findings are written to `issues_file`.
     pub(super) fn stage_buckets(
         &self,
         home: &Home,
@@ -43,7 +44,7 @@ impl TaskInUnits<'_> {
             buckets = buckets.count,
             "sources split"
         );
-        // The first bucket is always built: a dataset without rows has one empty part.
+        // The first bucket is always built, because a dataset without rows has one empty part.
         let filled: Vec<u32> = (0..buckets.count)
             .filter(|bucket| *bucket == 0 || !split.is_empty(*bucket))
             .collect();
@@ -78,8 +79,8 @@ impl TaskInUnits<'_> {
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
         let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
-        // Only the first bucket may contribute empty parts; they record that a dataset has no rows
-        // at all.
+        // Only the first bucket may contribute empty parts, which record that a dataset has no
+        // rows.
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();
         let checked = check(
@@ -120,8 +121,8 @@ pub(crate) fn build_bucket(
     let bucket = bucket.ok_or_else(|| {
         Error::contract(format!("the declaration no longer has a bucket `{name}`"))
     })?;
-    // Several processes may trace while a run is under way, so the folder's name has the process
-    // id.
+    // Several processes may trace while a run is under way, so the folder's name contains the
+    // process id.
     let scratch = Scratch::begin(
         &settings.home,
         &entry.pipeline_id,

@@ -1,4 +1,4 @@
-//! Runs a pipeline's code over snapshots and validates the resulting tables. Writes nothing.
+//! Runs a pipeline's code on snapshots and validates the resulting tables. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,9 +26,9 @@ use pubdata_store::{self as store, Manifest, Part, Snapshots, TaskEntry};
 /// Output of a pipeline's code for its snapshots.
 pub(crate) enum BuildOutput<'a> {
     Tables(Vec<Table>, Inputs, RowsRead),
-    /// Remains to be built, shard by shard.
+    /// Still to be built, shard by shard.
     Sharded(PreparedShards),
-    /// Remains to be built, bucket by bucket.
+    /// Still to be built, bucket by bucket.
     Buckets(&'a Buckets, BuildWhole),
 }
 
@@ -45,22 +45,23 @@ impl BuildOutput<'_> {
 /// How a task is divided into the units in which it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Division {
-    /// One unit, judged where it is built: partition by partition, and against the last release.
+    /// One unit, judged while it is built: each partition by itself, and compared with the last
+    /// release.
     Whole,
     Buckets,
     /// Some shards are reused from the last release.
     Shards,
 }
 
-/// A sharded build before any of its shards is built.
+/// A sharded build before its first shard is built.
 pub(crate) struct PreparedShards {
     pub(crate) sharded: Box<dyn Sharded>,
-    /// Source findings about the lists that were read.
+    /// Findings about the source lists that were read.
     pub(crate) findings: Vec<SourceFinding>,
 }
 
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts a build without shards
-/// to some records of a bucket.
+/// Runs a pipeline's code on the snapshots of an entry. In a build without shards, `only` restricts
+/// the build to some records of a bucket.
 pub(crate) fn build<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -104,7 +105,7 @@ pub(crate) fn build<'a>(
     }
 }
 
-/// Prepares a sharded build whose archives are not all on this machine.
+/// Prepares a sharded build if some of its archives are not on this machine.
 pub(crate) fn prepare_elsewhere(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -142,7 +143,7 @@ fn prepare(
     Ok(PreparedShards { sharded, findings })
 }
 
-/// Returns true if a pipeline is built at once, neither shard by shard nor bucket by bucket.
+/// Returns true if a pipeline is built as a whole, neither in shards nor in buckets.
 pub(crate) fn is_whole(declaration: &Declaration) -> Result<bool> {
     let is_split = declaration
         .buckets
@@ -196,7 +197,7 @@ pub(crate) fn contract<'a>(
 /// Tables after validation.
 #[derive(Default)]
 pub(crate) struct ValidatedTables {
-    /// Includes a quarantine table for each table with quarantined records.
+    /// The validated tables, including a quarantine table for each table with quarantined records.
     pub(crate) tables: Vec<BuiltTable>,
     pub(crate) issues: Vec<Issue>,
     /// Pointer numbers of the rows of quarantined records.
@@ -209,18 +210,18 @@ pub(crate) struct ValidatedTables {
     pub(crate) notes: Vec<String>,
 }
 
-/// Returns the number of rows that a dataset had in a partition of the last release.
+/// Returns a dataset's row count in one partition of the last release.
 pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
 
-/// Expectations against which the totals of a build are judged.
+/// Expectations that the totals of a build must meet.
 pub(crate) struct Totals<'a> {
-    /// By dataset.
+    /// Expectations by dataset.
     pub(crate) expectations: &'a BTreeMap<String, Expectations>,
     pub(super) previous_rows: RowsOf<'a>,
 }
 
-/// Returns what is expected of a build, by dataset. Expectations are weaker while the layout is
-/// known from documents only, and omit what an operator has accepted.
+/// Returns the expectations for a build, by dataset. Expectations are weaker while the layout is
+/// known only from documentation, and omit anything that an operator has accepted.
 pub(crate) fn expectations(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -235,8 +236,8 @@ pub(crate) fn expectations(
             declared.clone()
         };
         let has_override = |rule: &str| settings.has_override(&names(task_id, dataset_id), rule);
-        // A sample of a few rows may contain no party, officer or case. Tables read from the same
-        // file as the first one may therefore be empty.
+        // A sample of a few rows may contain no party, officer or case. Tables that are read from
+        // the same file as the first table may therefore be empty.
         let has_one_file = declaration
             .sources
             .iter()
@@ -260,8 +261,8 @@ pub(crate) fn expectations(
     declaration.expect.iter().map(expected).collect()
 }
 
-/// Hashes what a build is judged against and may reuse, besides its inputs: the task's parts in the
-/// last release, and the acceptances.
+/// Hashes the data, other than its inputs, that a build is judged against and may reuse: the task's
+/// parts in the last release, and the acceptances.
 pub(crate) fn checked_against(
     settings: &RunSettings,
     previous: Option<&Manifest>,
@@ -285,8 +286,8 @@ pub(crate) fn checked_against(
     )
 }
 
-/// Validates the tables of a build against their contracts and, if `totals` is given, against what
-/// is expected of them.
+/// Validates the tables of a build against their contracts and, if `totals` is given, against the
+/// expected totals.
 pub(crate) fn check(
     settings: &RunSettings,
     task_id: &str,
@@ -373,8 +374,8 @@ pub(crate) fn check(
     Ok(checked)
 }
 
-/// Applies an acceptance to blocking issues: record issues become quarantine issues, and issues
-/// about the whole dataset become warnings. Returns the ids of the quarantined records.
+/// Applies an acceptance to blocking issues. Record issues become quarantine issues, and issues
+/// about the dataset as a whole become warnings. Returns the ids of the quarantined records.
 fn apply_override(
     issues: &mut [Issue],
     dataset_id: &str,
@@ -416,10 +417,10 @@ fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(Data
 /// Maximum number of refusals quoted in a message.
 const REFUSALS_SHOWN: usize = 10;
 
-/// Returns the error for a build that must not be published, with a hint how to accept it after
-/// review.
+/// Returns the error for a build that must not be published, with a hint on how to accept it after
+/// a review.
 pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Path) -> Error {
-    // Threads finish in any order; the message must not depend on it.
+    // Threads finish in any order, and the message must not depend on that order.
     blocked.sort_by(|a, b| a.message.cmp(&b.message));
     let rules: BTreeSet<String> = blocked
         .iter()
@@ -441,7 +442,7 @@ pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Pa
     ))
 }
 
-/// Returns the number of rows of a task's dataset, in one partition or in all.
+/// Returns the row count of a task's dataset, in one partition or in total.
 pub(crate) fn rows_of(
     manifest: &Manifest,
     dataset_id: &str,

@@ -1,11 +1,12 @@
-//! Builds only the subjects of a list in buckets whose rows changed, and takes all other records
-//! from the last release.
+//! Rebuilds only the changed subjects of a list that is built in buckets, and takes all other
+//! records from the last release.
 //!
-//! A subject is a value of the column that the list is split by. It changed if a file that was
-//! added, removed or replaced since the last build has a row of it. Its records are built twice:
-//! from the files of the last build, which must give the records of the last release, and from the
-//! files of this build. The differences between the two are applied to parts and counts. If anything
-//! does not fit, the task is built from all rows.
+//! A subject is a value of the column by which the list is split. It has changed if at least one of
+//! its rows is in a file that was added, removed or replaced since the last build. The records of
+//! changed subjects are built twice: from the files of the last build, which must reproduce the
+//! records of the last release, and from the files of this build. The differences between the two
+//! results are applied to parts and counts. If anything does not match, the task is built from all
+//! rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,15 +29,15 @@ use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::{Inputs, Snapshot};
 use pubdata_store::{self as store, BUCKET, Home, Manifest, Part, Scratch, Snapshots, TaskEntry};
 
-/// At most one row in so many may be of a changed subject: with more, a build of all rows takes no
-/// longer.
+/// At most one row in this many may belong to a changed subject. With more, a build of all rows
+/// takes no longer.
 const ROWS_PER_KEY: u64 = 8;
 /// The changed files may be this many times as large as the unchanged ones, which may be packed.
 const MAX_SIZE_RATIO: u64 = 4;
-/// Changed subjects whose keys are held in memory.
+/// Maximum number of changed subjects whose keys are held in memory.
 const MAX_KEYS: u64 = 2_000_000;
 
-/// The snapshots of the last build and of this one together.
+/// The snapshots of the last build and of this build combined.
 struct Changes {
     entry: TaskEntry,
     /// Numbers of the snapshots that only the last build read.
@@ -49,8 +50,9 @@ struct Changes {
 type KnownParts<'a> = BTreeMap<&'a str, Vec<(&'a str, &'a str, &'a Part)>>;
 
 impl TaskInUnits<'_> {
-    /// Builds the changed subjects of a list in buckets and stages all its records; none if it has to
-    /// be built from all rows. Findings about changed subjects go to `issues_file`.
+    /// Builds the changed subjects of a list in buckets and stages all its records. Returns `None`
+    /// if the list must be built from all rows. Findings about changed subjects are written to
+    /// `issues_file`.
     pub(super) fn stage_changed(
         &self,
         home: &Home,
@@ -84,8 +86,9 @@ impl TaskInUnits<'_> {
         }
     }
 
-    /// The files that changed since the last build; none if the list cannot be built from them
-    /// alone: it has tables of other pipelines, nothing stayed, or too much changed.
+    /// Returns the files that changed since the last build. Returns `None` if the list cannot be
+    /// built from them alone: it uses tables of other pipelines, no file is unchanged, or too much
+    /// has changed.
     fn changes(&self, before: &TaskEntry) -> Result<Option<Changes>> {
         if !self.declaration.builds_on.is_empty() || !self.declaration.inputs.is_empty() {
             return Ok(None);
@@ -130,7 +133,7 @@ impl TaskInUnits<'_> {
         if changed_bytes == 0 || changed_bytes > MAX_SIZE_RATIO * unchanged_bytes {
             return Ok(None);
         }
-        // The files of this build were checked before.
+        // The files of this build were already checked.
         Ok(
             first_damage(&Snapshots::open(&self.settings.home)?, &removed)?
                 .is_none()
@@ -203,7 +206,7 @@ impl TaskInUnits<'_> {
         let build_unit = |number: usize, stage: &Stage<'_>| {
             let bucket = number as u32;
             let name = bucket_name(bucket, buckets.count);
-            // Records that cannot be read belong to the first bucket.
+            // Records that cannot be read are assigned to the first bucket.
             if bucket > 0 && split.is_empty(bucket) {
                 for (dataset_id, version, part) in known.get(name.as_str()).into_iter().flatten() {
                     *kept.lock().expect(panics) += reuse(stage, dataset_id, version, part)?;
@@ -266,7 +269,7 @@ struct Units<'a> {
     known: &'a KnownParts<'a>,
 }
 
-/// The changed subjects of a bucket as one of the two builds makes them.
+/// The changed subjects of a bucket as built by one of the two builds.
 struct View {
     checked: ValidatedTables,
     inputs: Inputs,
@@ -276,7 +279,7 @@ struct View {
 
 impl<'a> Units<'a> {
     /// Builds the changed subjects of a bucket and stages its parts. Returns the unit, the uses of
-    /// the rows that the last build made of these subjects, and the number of records kept.
+    /// the rows from which the last build made these subjects, and the number of records kept.
     fn build<'c>(
         &self,
         bucket: u32,
@@ -310,7 +313,7 @@ impl<'a> Units<'a> {
             let height = |tables: &BTreeMap<TableKey, BuiltTable>| {
                 tables.get(&key).map_or(0, |table| table.frame.height())
             };
-            // Without a changed record, the part is carried below.
+            // If no record of the part changed, the part is reused below.
             if known.contains_key(&key)
                 && height(&before_tables) == 0
                 && height(&now_tables) == 0
@@ -340,7 +343,7 @@ impl<'a> Units<'a> {
         Ok((unit, before.rows, kept))
     }
 
-    /// The changed subjects of a bucket, without the rows of the `hidden` snapshots.
+    /// Builds the changed subjects of a bucket, without the rows of the `hidden` snapshots.
     fn view<'c>(
         &self,
         bucket: u32,
@@ -398,7 +401,7 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Takes a part over, and returns its records; none of a table of quarantined ones.
+/// Reuses a part and returns its number of records. Quarantined records are not counted.
 fn reuse(stage: &Stage<'_>, dataset_id: &str, version: &str, part: &Part) -> Result<u64> {
     stage.reuse(dataset_id, version, part)?;
     Ok(if dataset_id == QUARANTINE {
@@ -408,7 +411,7 @@ fn reuse(stage: &Stage<'_>, dataset_id: &str, version: &str, part: &Part) -> Res
     })
 }
 
-/// A dataset, and column and value of each key of a partition of it.
+/// A dataset, and the column and value of each of a partition's keys.
 type TableKey = (String, BTreeMap<String, String>);
 
 fn by_key(tables: Vec<BuiltTable>) -> BTreeMap<TableKey, BuiltTable> {
@@ -418,7 +421,8 @@ fn by_key(tables: Vec<BuiltTable>) -> BTreeMap<TableKey, BuiltTable> {
         .collect()
 }
 
-/// The parts of a task in a release by bucket; none if one belongs to no bucket.
+/// Returns the parts of a task in a release, by bucket. Returns `None` if a part belongs to no
+/// bucket.
 fn known_parts<'a>(previous: &'a Manifest, task_id: &str) -> Option<KnownParts<'a>> {
     let mut known = KnownParts::new();
     for (dataset_id, dataset) in &previous.datasets {
@@ -433,7 +437,7 @@ fn known_parts<'a>(previous: &'a Manifest, task_id: &str) -> Option<KnownParts<'
     Some(known)
 }
 
-/// The reason why a task is built from all rows.
+/// Returns the error that explains why a task is built from all rows.
 fn misfit(reason: impl Into<String>) -> Error {
     Error::store(reason.into())
 }

@@ -1,6 +1,6 @@
-//! Finds parts of a declaration that the pipeline's code cannot use, each with file and line. They
-//! are invalid settings, columns that nothing reads, and words mapped to values that their column
-//! does not have.
+//! Finds parts of a declaration that the pipeline's code cannot use, each with its file and line.
+//! Such faults are invalid settings, columns that nothing reads, and terms mapped to values that
+//! their column does not allow.
 
 use pubdata_build::datasets::{self, Fault};
 use pubdata_core::declared::{Finding, TablePath};
@@ -55,10 +55,10 @@ pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration
     faults.into_iter().map(finding).collect()
 }
 
-/// Refuses a declaration with faults, because its build would lack the affected data.
+/// Refuses a declaration with faults, because the build would lack the affected data.
 ///
 /// # Errors
-/// `Contract` with the first faults: it blocks this task only.
+/// Returns `Contract` with the first faults. The error blocks this task only.
 pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declaration) -> Result<()> {
     let faults = declaration_faults(declarations, declaration);
     if faults.is_empty() {

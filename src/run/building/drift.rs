@@ -1,6 +1,6 @@
-//! Compares a build with the one in the last release, column by column. Values within their
-//! plausibility range may still be wrong together: all a thousand times too large, shifted by one
-//! column, or from another list.
+//! Compares a build with the last release, column by column. Even if every value is within its
+//! plausibility range, a column as a whole may be wrong. For example, its values may be a thousand
+//! times too large, shifted by one column, or from another list.
 
 use std::sync::Mutex;
 
@@ -14,18 +14,18 @@ use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Cadence, Declaration, Drift, DriftLimits, MIN_ROWS_FOR_WARNED_SHARE};
 use pubdata_store::{Manifest, Part, TaskEntry};
 
-/// Smallest share of a dataset that must be newly built before its columns are judged. Reused rows
-/// cannot differ.
+/// Minimum share of a dataset that must be newly built before its columns are judged, because
+/// reused rows cannot differ.
 const MIN_SHARE_BUILT: f64 = 0.25;
-/// Number of standard errors by which a change must exceed chance, besides being large.
+/// Number of standard errors that a change must exceed, in addition to being large.
 const SIGMAS: f64 = 4.0;
-/// Smaller numbers of distinct values are too few to compare.
+/// Minimum number of distinct values for a comparison.
 const MIN_DISTINCT: f64 = 20.0;
 /// Maximum number of jumps reported per dataset.
 const MAX_REPORTED: usize = 5;
 
-/// Returns the manifest to compare a build with. Returns none for a first build, after an operator
-/// has accepted the difference, or if only one of the two builds is made of samples.
+/// Returns the manifest to compare a build with. Returns `None` for a first build, if an operator
+/// has accepted the difference, or if only one of the two builds was made from samples.
 pub(super) fn to_compare<'m>(
     settings: &RunSettings,
     previous: Option<&'m Manifest>,
@@ -38,7 +38,7 @@ pub(super) fn to_compare<'m>(
     (is_alike && !settings.has_override(&names(task_id, task_id), DRIFT)).then_some(previous)
 }
 
-/// Returns the parts of a task in a release with their datasets, without the quarantine.
+/// Returns the parts of a task in a release, with their datasets. Excludes the quarantine.
 pub(crate) fn parts_of<'m>(
     previous: &'m Manifest,
     task_id: &str,
@@ -58,12 +58,12 @@ pub(crate) fn parts_of<'m>(
         .filter(move |(_, part)| part.task_id == task_id)
 }
 
-/// Reads the rows of a task in the last release, to compare a build with them. Memory holds one
-/// part per thread. A part that cannot be read does not prevent publication: the remaining parts
-/// are compared.
+/// Reads the rows of a task in the last release, to compare a build with them. At most one part per
+/// thread is in memory. A part that cannot be read does not prevent publication: the remaining
+/// parts are compared.
 ///
 /// # Errors
-/// `Store` if the store is unavailable; a damaged part is not an error.
+/// Returns `Store` if the store is unavailable. A damaged part is not an error.
 pub(super) fn read_before(
     settings: &RunSettings,
     previous: &Manifest,
@@ -113,11 +113,11 @@ pub(crate) struct Builds<'a> {
     pub(crate) before: Option<&'a TaskEntry>,
 }
 
-/// Describes how a staged build differs from the last release, one refusal per dataset. Returns
-/// none if the build may be published.
+/// Describes how a staged build differs from the last release, with one refusal per dataset.
+/// Returns no refusals if the build may be published.
 ///
-/// Coded columns are not compared if words were declared since, or if an operator has accepted
-/// their unknown words.
+/// Coded columns are not compared if mappings were declared since the last release, or if an
+/// operator has accepted their unknown terms.
 pub(crate) fn judge(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -169,9 +169,9 @@ pub(crate) fn judge(
 /// A column that differs from the last release by more than its limit.
 #[derive(Debug, Clone, PartialEq)]
 struct Jump {
-    /// `` `value` of population ``; empty for the records as a whole.
+    /// `` `value` of population ``; empty if the jump concerns the records as a whole.
     column: String,
-    /// The measure compared, with both figures.
+    /// The measure that was compared, with both values.
     figures: String,
     setting: &'static str,
 }
@@ -262,8 +262,8 @@ fn jumps(builds: &BuildComparison, drift: &Drift, cadence: Cadence) -> Vec<Jump>
     jumps
 }
 
-/// Finds records that are gone, and columns whose values changed in most records. Reused rows count
-/// as unchanged.
+/// Finds records that have disappeared, and columns whose values changed in most records. Reused
+/// rows count as unchanged.
 fn changed_records(
     before: &Statistics,
     now: &Statistics,
@@ -288,7 +288,7 @@ fn changed_records(
     }
     for (name, (compared, changed)) in changes.columns {
         let share = 100.0 * built * changed as f64 / compared.max(1) as f64;
-        // A value that all records share is the date on which the list was made.
+        // A date that all records share is the date on which the list was made.
         let is_stamp =
             before.over_groups(&name).distinct() <= 1.0 && now.over_groups(&name).distinct() <= 1.0;
         if compared as u64 >= MIN_ROWS_FOR_WARNED_SHARE
@@ -321,9 +321,9 @@ fn nulls((was, of): (u64, u64), (is, now_of): (u64, u64), limits: &DriftLimits) 
     })
 }
 
-/// Compares how many values lie below the quartiles of both builds, and how far these are apart.
-/// Both measures are needed: with few distinct values, a quartile moves by a whole step after a
-/// tiny change. In narrow columns, a small change may move nearly all values past a quartile.
+/// Compares how many values lie below the quartiles of both builds, and how far apart the quartiles
+/// are. Both measures are needed. With few distinct values, a tiny change can move a quartile by an
+/// entire step. In narrow columns, a small change may move nearly all values past a quartile.
 fn quartiles(was: &[f64], is: &[f64], is_date: bool, limits: &DriftLimits) -> Option<String> {
     if was.len().min(is.len()) < 50 {
         return None;
@@ -370,7 +370,7 @@ fn quartiles(was: &[f64], is: &[f64], is_date: bool, limits: &DriftLimits) -> Op
 }
 
 /// Compares sums divided by the number of values, without the largest values. Changes in the number
-/// of rows are left to the totals.
+/// of rows are judged by the totals instead.
 fn sums(
     (was, is): (f64, f64),
     samples: [(&[f64], u64); 2],
@@ -398,8 +398,8 @@ fn sums(
     })
 }
 
-/// Compares numbers of distinct values, also relative to the number of values: a growing list has
-/// more names but the same number of kinds.
+/// Compares the numbers of distinct values, both in absolute terms and relative to the number of
+/// values. A growing list has more names but the same number of categories.
 fn distinct(
     (was, of): (f64, u64),
     (is, now_of): (f64, u64),
@@ -420,7 +420,8 @@ fn distinct(
     })
 }
 
-/// Formats a number for readers: whole numbers with separators, others with four decimal places.
+/// Formats a number for readers: integers with thousands separators, other numbers with four
+/// decimal places.
 fn shown(number: f64) -> String {
     if number.abs() >= 1_000.0 || number.fract() == 0.0 {
         return grouped(number.round() as i64);

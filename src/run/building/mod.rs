@@ -1,5 +1,5 @@
-//! Turns the snapshots of one task into a staged build. Runs the pipeline's code at once, bucket by
-//! bucket or shard by shard, validates the tables, judges the totals and writes the parts.
+//! Turns the snapshots of one task into a staged build. Runs the pipeline's code as a whole, bucket
+//! by bucket or shard by shard, then validates the tables, judges the totals and writes the parts.
 //! Publishes nothing.
 
 pub mod buckets;

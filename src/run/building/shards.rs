@@ -1,6 +1,6 @@
-//! Builds the shards of a pipeline, each as a unit of the task. Unchanged data of the last release
-//! is reused: whole shards as files, single subjects as rows. Either way the parts have the same
-//! bytes as in a build from scratch.
+//! Builds the shards of a pipeline, each as a unit of the task. Reuses unchanged data of the last
+//! release: entire shards as files, individual subjects as rows. In both cases, the parts have the
+//! same bytes as in a build from scratch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -22,7 +22,7 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::Inputs;
 use pubdata_store::{BUCKET, Home, Manifest, Part, TaskEntry};
 
-/// A part of the last release that is reused with its shard.
+/// A part of the last release that is reused together with its shard.
 pub(crate) struct Known<'a> {
     dataset_id: &'a str,
     schema_version: &'a str,
@@ -38,8 +38,8 @@ impl<'a> KnownShard<'a> {
         self.0.iter().filter(|known| known.dataset_id != QUARANTINE)
     }
 
-    /// Returns true if all parts have the given fingerprint, so that a build would make the same
-    /// parts.
+    /// Returns true if all parts have the given fingerprint, which means that a build would produce
+    /// the same parts.
     pub(crate) fn is_of(&self, fingerprint: Digest) -> bool {
         self.published().count() > 0
             && self
@@ -58,18 +58,18 @@ impl<'a> KnownShard<'a> {
     }
 }
 
-/// Parts of a shard in the last release that were read, by dataset.
+/// Parts of a shard that were read from the last release, by dataset.
 #[derive(Default)]
 pub(crate) struct Before<'a> {
-    /// Each checked against the manifest.
+    /// The parts' bytes, checked against the manifest.
     parts: BTreeMap<&'a str, Bytes>,
     /// Reused rows of the parts, if any.
     kept: BTreeMap<String, ReusedRows>,
 }
 
 impl TaskInUnits<'_> {
-    /// Builds what has changed, reuses the rest, and stages all of it in `home`. Issues are written
-    /// to `issues_file`.
+    /// Builds changed data, reuses the rest, and stages everything in `home`. Issues are written to
+    /// `issues_file`.
     pub(super) fn stage_shards(
         &self,
         home: &Home,
@@ -112,8 +112,8 @@ impl TaskInUnits<'_> {
         Ok(built)
     }
 
-    /// The last release and its build of this task; none if anything but the sources that decides
-    /// the bytes of its parts has changed.
+    /// Returns the last release and its build of this task. Returns `None` if anything that
+    /// determines the bytes of the parts, other than the sources, has changed.
     pub(super) fn reusable(&self) -> Option<(&Manifest, &TaskEntry)> {
         let previous = self.previous?;
         let before = previous.tasks.get(self.task_id)?;
@@ -124,8 +124,8 @@ impl TaskInUnits<'_> {
         is_same.then_some((previous, before))
     }
 
-    /// The parts of the last release that this task made, by shard; none when what decides their
-    /// bytes besides the sources has changed.
+    /// Returns the parts of the last release that this task made, by shard. The map is empty if
+    /// anything that determines their bytes, other than the sources, has changed.
     pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
         let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
         let Some((previous, _)) = self.reusable() else {
@@ -230,7 +230,7 @@ impl TaskInUnits<'_> {
         })
     }
 
-    /// Returns the last release's issues about reused subjects, with their pointers numbered.
+    /// Returns the last release's issues about reused subjects, with numbers for their pointers.
     /// Removes a subject from `reused` if one of its issues points to a file that is not an input
     /// of this build.
     fn reused_issues(
@@ -287,8 +287,8 @@ impl TaskInUnits<'_> {
         Ok(findings)
     }
 
-    /// Adds the last release's rows of the rebuilt subjects of a shard to the baseline of the build.
-    /// Rows built by any version of the code count.
+    /// Adds the last release's rows for the rebuilt subjects of a shard to the baseline of the
+    /// build. The rows count no matter which version of the code built them.
     pub(crate) fn compare_with_before(
         &self,
         bucket: &str,
@@ -347,7 +347,7 @@ impl TaskInUnits<'_> {
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
         // Issues are reused only if they are published in full in the quarantine and no operator
-        // has overridden them. A subject with other issues is rebuilt together with its shard.
+        // has overridden them. A subject with any other issue is rebuilt together with its shard.
         let is_published = |issue: &&Issue| {
             issue.severity == Severity::Quarantine
                 && issue
@@ -414,7 +414,7 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Returns the archive members to read in order to build some subjects.
+/// Returns the archive members that must be read to build some subjects.
 pub(crate) fn members_of<'s>(
     sharded: &'s dyn Sharded,
     subjects: &[&Subject],
@@ -447,7 +447,7 @@ pub(crate) fn fingerprint(shard: &Shard) -> Digest {
     Digest::sha256(lines.as_bytes())
 }
 
-/// Returns the subjects whose fingerprints are unchanged in every earlier part. Returns none if
+/// Returns the subjects whose fingerprints are unchanged in every earlier part. The set is empty if
 /// there are no earlier parts.
 fn reused_subjects<'p>(
     shard: &Shard,
@@ -476,7 +476,7 @@ fn reused_subjects<'p>(
     reused.unwrap_or_default()
 }
 
-/// Builds some subjects of one shard for a replay, without reuse and without writing anything.
+/// Builds some of a shard's subjects for a replay. Reuses nothing and writes nothing.
 pub(crate) fn build_subjects(
     sharded: &dyn Sharded,
     is_selected: impl Fn(&Subject) -> bool,

@@ -1,5 +1,5 @@
-//! Accounts for every row that a build read: published, quarantined, or left out with a reason.
-//! Counts come from the pointers of the published rows, not from the pipelines' own claims.
+//! Accounts for every row that a build read: published, quarantined, or left out for a reason.
+//! Counts come from the pointers of the published rows, not from what the pipelines report.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +15,36 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
 use pubdata_store::TaskEntry;
 
-/// Number of recent rows that are remembered to skip repetitions.
+/// Number of recent rows that are remembered in order to skip repetitions.
 const RECENT: usize = 256;
 
-/// How a row was used, best use first.
+/// How a row was used. The best use comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use<'a> {
-    /// A published record begins with it.
+    /// A published record starts with this row.
     Record,
     Merged,
     Quarantined,
     LeftOut(&'a str),
-    /// Left out, known only from a warning about the row.
+    /// Left out; the only trace is a warning about the row.
     Warned(&'a str),
 }
 
-/// Counts of rows by use. Counts of buckets can be added, because a row is in one bucket only.
+/// Row counts by use. The counts of several buckets can be added, because each row is in only one
+/// bucket.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RowUses(BTreeMap<String, SourceRows>);
 
 impl RowUses {
-    /// Counts the rows that the tables of a build point to, each once, by its best use.
+    /// Counts the rows to which the tables of a build point. Each row is counted once, under its
+    /// best use.
     pub(crate) fn count<'a>(
         checked: &'a ValidatedTables,
         left_out: &'a [(&'static str, Vec<u64>)],
         inputs: &Inputs,
     ) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
-        // Neighbouring records are often made from the same few rows.
+        // Neighbouring records often come from the same few rows.
         let mut recent = [None; RECENT];
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
             for (place, quad) in numbers.chunks_exact(4).enumerate() {
@@ -83,7 +85,7 @@ impl RowUses {
         left_out
             .iter()
             .for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
-        // The warning about a row that produced no record gives the reason.
+        // If a row produced no record, the warning about the row states the reason.
         for (issue, pointer) in checked
             .issues
             .iter()
@@ -122,7 +124,7 @@ impl RowUses {
         }
     }
 
-    /// The uses of the rows in a published build.
+    /// Returns the row uses of a published build.
     pub(crate) fn of_entry(entry: &TaskEntry) -> Self {
         let mut uses = Self(entry.source_rows.clone());
         for rows in uses.0.values_mut() {
@@ -132,7 +134,7 @@ impl RowUses {
         uses
     }
 
-    /// The uses without some others; none if these are not among them.
+    /// Subtracts other uses. Returns `None` if those uses are not included in these.
     pub(crate) fn minus(mut self, others: &Self) -> Option<Self> {
         for (source_id, less) in &others.0 {
             let rows = self.0.entry(source_id.clone()).or_default();
@@ -150,8 +152,8 @@ impl RowUses {
         Some(self)
     }
 
-    /// Returns the account of the pipeline's own sources. `read` has the number of rows read from
-    /// each source; rows without a known use count as unused.
+    /// Returns the account of the pipeline's own sources. `read` contains the number of rows read
+    /// from each source; rows without a known use count as unused.
     pub(crate) fn account(
         mut self,
         declaration: &Declaration,
@@ -185,7 +187,7 @@ mod tests {
     use pubdata_core::provenance::{Snapshot, SourcePointer};
     use pubdata_store::PartReport;
 
-    /// Returns the pointer of a row of the first source at an offset.
+    /// Returns the pointer to the row at an offset in the first source.
     const fn at(offset: u64) -> [u64; 4] {
         [0, 0, offset, 10]
     }
@@ -243,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Counts each row once, by its best use, no matter how many tables refer to it.
+    /// Each row is counted once, under its best use, no matter how many tables refer to the row.
     #[test]
     fn row_counts_once_by_its_best_use() {
         let checked = ValidatedTables {

@@ -1,4 +1,4 @@
-//! Builds one task and stages the result: at once, bucket by bucket or shard by shard.
+//! Builds one task, as a whole, bucket by bucket or shard by shard, and stages the result.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{Home, Snapshots, TaskEntry};
 
-/// Builds a task and stages it.
+/// Builds a task and stages the result.
 ///
 /// # Errors
-/// The cause if the build fails; its issues are in the run's file by then.
+/// Returns the cause if the build fails. The build's issues are in the run's issues file by then.
 pub(crate) fn build_and_stage(
     settings: &RunSettings,
     plan: &Plan,
@@ -30,7 +30,7 @@ pub(crate) fn build_and_stage(
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = issues_file(&settings.home, run_id);
-    // A build made from a file that was withdrawn is no baseline.
+    // A build made from a file that was later withdrawn cannot be a baseline.
     let accepted = match withdrawn_in(
         settings,
         plan.current
@@ -81,8 +81,8 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Rehashes, in parallel, the snapshots that were not fetched in this run. No figure is ever built
-/// from bytes that have changed on the local disk.
+/// Rehashes the snapshots that were not fetched in this run, several in parallel. This ensures that
+/// no figure is built from bytes that have changed on the local disk.
 pub(crate) fn check_snapshots(
     settings: &RunSettings,
     sources: &[FetchedSource],
@@ -106,7 +106,8 @@ pub(crate) fn check_snapshots(
     Err(Error::format(damage).hint(hint))
 }
 
-/// Hashes snapshots in parallel. Returns the first that is missing or damaged, and how.
+/// Hashes snapshots in parallel. Returns the first missing or damaged snapshot, with a description
+/// of the damage.
 pub(super) fn first_damage<'s>(
     snapshots: &Snapshots,
     selected: &[&'s Snapshot],

@@ -1,6 +1,7 @@
-//! Builds a task unit by unit, several in parallel. Each unit is validated and written before the
-//! next one starts, so memory holds a few units whatever the size of the sources. Totals are judged
-//! over all units; one failure blocks the task. A task that is built at once is one unit.
+//! Builds a task unit by unit, several units in parallel. Each thread validates and writes a unit
+//! before it starts the next one, so only a few units are in memory, whatever the size of the
+//! sources. Totals are evaluated across all units, and one failure blocks the task. A task that is
+//! built as a whole is a single unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,40 +32,40 @@ pub(crate) struct TaskInUnits<'a> {
     pub(crate) task_id: &'a str,
     pub(crate) entry: &'a TaskEntry,
     pub(crate) is_sample: bool,
-    /// The release to compare with and to reuse from; none builds everything.
+    /// The release to compare with and to reuse data from. If there is none, everything is built.
     pub(crate) previous: Option<&'a Manifest>,
     pub(crate) observer: Option<&'a SharedObserver>,
     pub(crate) division: Division,
-    /// Hash of what the build is judged against ([`checked_against`]); none if no later run resumes
-    /// it.
+    /// Hash of the data that the build is judged against ([`checked_against`]). `None` if no later
+    /// run resumes the build.
     pub(crate) against: Option<Digest>,
 }
 
-/// A build on disk, with counts of its built and reused subjects.
+/// A build on disk, with the numbers of built and reused subjects.
 pub(crate) struct BuiltTask {
     pub(crate) staged: StagedBuild,
     pub(crate) subjects: Option<SubjectCounts>,
 }
 
-/// Result of a unit of work: a bucket, a shard, or a whole task.
+/// Result of a unit of work, which is a bucket, a shard, or an entire task.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct WorkUnit {
     pub(crate) issues: Vec<Issue>,
-    /// Reasons why it must not be published; empty if it is staged.
+    /// Reasons why the unit must not be published; empty if it is staged.
     pub(crate) blocked: Vec<Refusal>,
     /// Number of subjects that were built rather than reused.
     pub(crate) built_subjects: usize,
-    /// Keys of the reused subjects of a shard whose other subjects were built.
+    /// Keys of the reused subjects in a shard whose other subjects were built.
     #[serde(rename = "carried_subjects")]
     pub(crate) reused_subjects: BTreeSet<String>,
     pub(crate) rows: RowUses,
     pub(crate) findings: Vec<SourceFinding>,
-    /// Remarks on the totals of a task that is built at once. The totals of other tasks are judged
-    /// when all units are complete.
+    /// Remarks on the totals of a task that is built as a whole. The totals of other tasks are
+    /// judged when all units are complete.
     pub(crate) notes: Vec<String>,
 }
 
-/// Accumulated results of the units so far.
+/// Results of the units so far.
 #[derive(Default)]
 struct Progress {
     done: usize,
@@ -73,12 +74,12 @@ struct Progress {
     rows: RowUses,
     findings: BTreeSet<SourceFinding>,
     failures: Vec<Error>,
-    /// Issues of units that wait for an earlier unit. They are written in the order of the units,
-    /// in whatever order the units are built.
+    /// Issues of units that wait for an earlier unit. Issues are written in unit order, regardless
+    /// of the order in which the units are built.
     waiting: BTreeMap<usize, Vec<Issue>>,
     written: usize,
-    /// The first issue of each dataset and code, with its unit. A list with millions of records has
-    /// too many issues to keep them all.
+    /// The first issue of each dataset and code, with its unit. A list with millions of records may
+    /// have too many issues to keep all of them.
     examples: BTreeMap<(String, String), (usize, Issue)>,
     notes: Vec<String>,
 }
@@ -121,7 +122,7 @@ impl Progress {
     }
 }
 
-/// Builds the unit with a number and adds its tables to the stage.
+/// Builds the unit with the given number and adds its tables to the stage.
 pub(super) type BuildUnit<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<WorkUnit> + Sync);
 
 impl TaskInUnits<'_> {
@@ -144,8 +145,8 @@ impl TaskInUnits<'_> {
         Ok(stage.observed_by(self.settings.part_observer.as_ref()))
     }
 
-    /// Adds all units to a stage, judges them and counts the subjects that were built. `read` has
-    /// the rows of each source that the units share. Issues are written to `issues_file`.
+    /// Adds all units to a stage, judges them and counts the subjects that were built. `read`
+    /// contains the rows of each source that the units share. Issues are written to `issues_file`.
     pub(crate) fn fill(
         &self,
         stage: Stage<'_>,
@@ -163,8 +164,8 @@ impl TaskInUnits<'_> {
         ))
     }
 
-    /// As [`Self::fill`], where the units do not account for all rows: `account` adds the others to
-    /// the uses that the units found. Findings are left to the caller.
+    /// Works like [`Self::fill`], for units that do not account for all rows. `account` adds the
+    /// other rows to the uses that the units found. The caller handles the findings.
     pub(super) fn fill_accounted(
         &self,
         stage: Stage<'_>,
@@ -180,8 +181,8 @@ impl TaskInUnits<'_> {
         self.conclude(stage, progress, read, None)
     }
 
-    /// Concludes a task whose only unit is staged and already judged. `read` has the rows of each
-    /// source. Issues are written to `issues_file`.
+    /// Concludes a task whose only unit is staged and already judged. `read` contains the rows of
+    /// each source. Issues are written to `issues_file`.
     pub(crate) fn conclude_whole(
         &self,
         stage: Stage<'_>,
@@ -194,8 +195,8 @@ impl TaskInUnits<'_> {
         self.conclude(stage, progress, read, issues_file)
     }
 
-    /// Writes the description of a build that may be published. The build must be judged first: the
-    /// next run resumes a finished build without another check.
+    /// Writes the description of a build that may be published. The build must be judged first,
+    /// because the next run resumes a finished build without checking it again.
     fn conclude(
         &self,
         stage: Stage<'_>,
@@ -243,7 +244,7 @@ impl TaskInUnits<'_> {
         let Some(previous) = self.compared() else {
             return Ok(Vec::new());
         };
-        // Shards were already compared with their earlier parts while they were built.
+        // Shards were compared with their earlier parts during the build.
         if self.division != Division::Shards {
             drift::read_before(self.settings, previous, self.task_id, stage)?;
         }
@@ -282,7 +283,7 @@ impl TaskInUnits<'_> {
             .expect("nothing panics while holding it")
     }
 
-    /// Refuses columns whose share of unknown words grew too much since the last release.
+    /// Refuses columns whose share of unknown terms has grown too much since the last release.
     pub(super) fn grown(&self, parts: &[StagedPart]) -> Vec<Refusal> {
         let before = words::Before {
             previous: self.previous,
@@ -291,7 +292,7 @@ impl TaskInUnits<'_> {
         words::grown(self.settings, self.declaration, self.task_id, parts, before)
     }
 
-    /// Judges each dataset by its totals over all units.
+    /// Judges each dataset by its totals across all units.
     fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<Refusal>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
         for (dataset_id, expected) in
@@ -314,7 +315,7 @@ impl TaskInUnits<'_> {
         (blocked, notes)
     }
 
-    /// Judges each partition of each dataset, with the same rules as a task that is built at once.
+    /// Judges each partition of each dataset by the same rules as a task that is built as a whole.
     pub(crate) fn judge_partitions(&self, parts: &[StagedPart], issues: &[Issue]) -> Vec<Refusal> {
         let expected = expectations(self.settings, self.declaration, self.task_id, self.entry);
         let of_part = |staged: &StagedPart| {
@@ -382,8 +383,8 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Sorts the issues of a unit into the order in which they are written, independent of the order in
-/// which its tables were made.
+/// Sorts the issues of a unit into the order in which they are written. The order does not depend
+/// on the order in which the unit's tables were built.
 pub(super) fn in_order(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.sort_by(|a, b| {
         (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(
@@ -396,8 +397,8 @@ pub(super) fn in_order(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues
 }
 
-/// Returns the most relevant failure. Errors of the local disk and settings come before errors of a
-/// source. For several damaged members, the message names the first and counts the others.
+/// Returns the most relevant failure. Errors of the local disk and settings precede errors of a
+/// source. If several members are damaged, the message names the first and counts the others.
 fn first_failure(mut failures: Vec<Error>) -> Option<Error> {
     failures.sort_by_key(|error| {
         (

@@ -1,5 +1,5 @@
-//! Stages a task that is built at once. Its only unit has all its tables, which are judged
-//! partition by partition while they are validated.
+//! Stages a task that is built as a whole. Its only unit contains all its tables, which are judged
+//! partition by partition during validation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl TaskInUnits<'_> {
         self.conclude_whole(stage, unit, &read.by_source(), issues_file)
     }
 
-    /// Validates a build that was made at once, adds it to the stage, and judges it.
+    /// Validates a build that was made as a whole, adds it to the stage, and judges it.
     pub(crate) fn add_whole(
         &self,
         stage: &Stage<'_>,

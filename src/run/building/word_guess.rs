@@ -1,33 +1,34 @@
-//! Guesses the meaning of an undeclared word: another spelling of a known word, or a longer text
-//! around one. A guess is a suggested line to review; it never affects published data.
+//! Guesses the meaning of an undeclared term, which may be another spelling of a known term, or a
+//! longer text that contains a known term. A guess is only a suggestion for review; it never
+//! affects published data.
 
 use pubdata_core::contract::{Contracts, normalized_word};
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// Words that negate or suspend the meaning of a text.
+/// Words that negate or suspend the meaning of the text around them.
 const NEGATIONS: &[&str] = &[
     "no", "non", "not", "never", "un", "without", "pending", "await", "awaiting", "until", "if",
 ];
 
-/// How a word resembles a known one.
+/// How a term resembles a known term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Likeness {
-    /// Differs only in case, blanks and punctuation, or in one letter of eight.
+    /// Differs only in case, blanks and punctuation, or in one letter out of eight.
     Spelling,
-    /// Begins or ends with the known word.
+    /// Begins or ends with the known term.
     Part,
 }
 
-/// Likely meaning of a word.
+/// Likely meaning of a term.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Guess<'w> {
     pub(crate) value: &'w toml::Value,
-    /// The known word.
+    /// The known term.
     pub(crate) like: &'w str,
     pub(crate) likeness: Likeness,
 }
 
-/// The known words of a kind, from the list's own table and the shared vocabulary.
+/// The known terms of a kind, from the list's own table and the shared vocabulary.
 pub(crate) struct KnownWords {
     /// Name of the list's table in its settings.
     pub(crate) table: String,
@@ -35,7 +36,8 @@ pub(crate) struct KnownWords {
 }
 
 impl KnownWords {
-    /// Loads the known words of a kind such as `status`; none if several tables may be meant.
+    /// Loads the known terms of a kind such as `status`. Returns `None` if the kind may refer to
+    /// several tables.
     pub(crate) fn load(
         contracts: &Contracts,
         declaration: &Declaration,
@@ -72,8 +74,8 @@ impl KnownWords {
         })
     }
 
-    /// Returns the likely meaning of a word. Returns none if no known word is similar, or if the
-    /// similar ones have different meanings.
+    /// Returns the likely meaning of a term. Returns `None` if no known term is similar, or if the
+    /// similar terms have different meanings.
     pub(crate) fn guess(&self, word: &str) -> Option<Guess<'_>> {
         let text = normalized_word(word);
         let by = |likeness: Likeness, is_near: &dyn Fn(&str) -> bool| {
@@ -83,8 +85,8 @@ impl KnownWords {
                 .filter(|(known, _)| is_near(&normalized_word(known)))
                 .collect();
             if likeness == Likeness::Part {
-                // A partial match with a word that maps to nothing is no evidence about the whole
-                // text.
+                // If only a part of the text matches, and the matching term maps to nothing, the
+                // match says nothing about the entire text.
                 near.retain(|(_, value)| value.as_str() != Some(""));
                 let longest = near.iter().map(|(known, _)| known.len()).max()?;
                 near.retain(|(known, _)| known.len() == longest);
@@ -103,8 +105,9 @@ impl KnownWords {
     }
 }
 
-/// Returns the settings' tables for words of a kind: for `status`, `[settings.status]` or
-/// `[settings.statuses]`; for `type`, also `[settings.entity_types]`.
+/// Returns the tables of the settings for terms of a kind. For `status`, these are
+/// `[settings.status]` or `[settings.statuses]`; for `type`, `[settings.entity_types]` is also
+/// included.
 pub(crate) fn pipeline_tables<'d>(
     declaration: &'d Declaration,
     kind: &str,
@@ -137,7 +140,7 @@ fn is_spelling_of(word: &str, text: &str) -> bool {
         && (word == text || (is_long && nearest(word, &[text]).is_some() && one_slip(word, text)))
 }
 
-/// Returns true if one letter was added, omitted or replaced.
+/// Returns true if the words differ by a single inserted, omitted or replaced letter.
 fn one_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let begin = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
@@ -150,8 +153,8 @@ fn one_slip(one: &str, other: &str) -> bool {
     one.len().max(other.len()) - begin - end <= 1
 }
 
-/// Returns true if a text begins or ends with the words of another, and no additional word negates
-/// them.
+/// Returns true if a text begins or ends with the words of the other text, and no additional word
+/// negates them.
 fn is_part_of(word: &str, text: &str) -> bool {
     let (words, texts): (Vec<&str>, Vec<&str>) =
         (word.split(' ').collect(), text.split(' ').collect());

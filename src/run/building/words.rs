@@ -1,5 +1,5 @@
-//! Judges how many texts of a list's coded columns have no known meaning. Reports unknown words,
-//! marks columns whose meaning is lost, and blocks a sudden loss.
+//! Determines how many values in a list's coded columns have no known meaning. Reports unknown
+//! values, flags columns whose meaning is lost, and blocks a sudden loss.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Declaration, Declarations, WordLimits};
 use pubdata_store::{Manifest, Part, WordCounts};
 
-/// Maximum number of unknown texts reported per column.
+/// Maximum number of unknown values reported per column.
 const MAX_REPORTED: usize = 10;
 
 /// Counts by dataset and coded column.
@@ -40,7 +40,7 @@ fn of_build(parts: &[StagedPart]) -> Counts {
     )
 }
 
-/// Lists the most common unknown words with their numbers of records.
+/// Lists the most common unknown values with their record counts.
 fn summary(counts: &WordCounts) -> String {
     counts
         .most(MAX_REPORTED)
@@ -59,8 +59,8 @@ fn limits(declaration: &Declaration, dataset_id: &str, column: &str) -> WordLimi
         .unwrap_or_default()
 }
 
-/// Marks a staged build whose columns have lost their meaning, and adds a finding for each kind of
-/// loss.
+/// Flags the columns of a staged build that have lost their meaning, and adds a finding for each
+/// kind of loss.
 pub(crate) fn tell(
     staged: &mut StagedBuild,
     declarations: &Declarations,
@@ -133,14 +133,14 @@ pub(crate) fn tell(
     }
 }
 
-/// Baseline for the words of a build.
+/// Baseline for the unknown values of a build.
 pub(crate) struct Before<'a> {
     pub(crate) previous: Option<&'a Manifest>,
-    /// True if the build is made of samples; a build of whole files is then no baseline.
+    /// True if the build is made from samples. A build from complete files is then no baseline.
     pub(crate) is_sample: bool,
 }
 
-/// Refuses columns whose share of unknown texts has grown since the last release by more than may
+/// Refuses columns whose share of unknown values has grown since the last release by more than may
 /// be published without review.
 pub(super) fn grown(
     settings: &RunSettings,

@@ -1,5 +1,5 @@
-//! Makes a release from units built by other processes. Judges the totals of each task as a run in
-//! one process does, then composes and publishes.
+//! Publishes a release from units that other processes built. Judges the totals of each task just
+//! as a run in one process does, then composes and publishes the release.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -33,8 +33,8 @@ const UNITS_SHOWN: usize = 8;
 /// nothing.
 ///
 /// # Errors
-/// `Unfinished`, naming the units that are not done; nothing is published then. `Busy` if the
-/// channel has moved since the plan was made. Otherwise as for `run`.
+/// Returns `Unfinished`, naming the unfinished units, in which case nothing is published. Returns
+/// `Busy` if the channel has moved since the plan was made. Other errors are the same as for `run`.
 pub async fn commit(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -53,13 +53,14 @@ pub async fn commit(
     }
     refuse_unfinished(settings, &file, address).await?;
     observer.on_run_started(&run_id, started_at);
-    // Issues written by an earlier commit of the plan are replaced.
+    // Issues written by an earlier commit of the same plan are replaced.
     let issues = issues_file(&settings.home, &run_id);
     if issues.exists() {
         pubdata_store::write_file(&issues, b"")?;
     }
     let mut result = attempt(settings, &file, &run_id, started_at, observer).await;
-    // Two commits of one plan make the same release; the one that lost the race finds it published.
+    // Two commits of the same plan make the same release. The commit that lost the race finds that
+    // release published.
     if result
         .as_ref()
         .is_err_and(|error| error.kind() == ErrorKind::Busy)
@@ -70,7 +71,7 @@ pub async fn commit(
     record_run(settings, &run_id, started_at, result).await
 }
 
-/// Returns true if the channel points at the release of this plan.
+/// Returns true if the channel points at the release that this plan produced.
 async fn is_own(settings: &RunSettings, run_id: &str) -> Result<bool> {
     let entry = settings.releases.channel(&settings.channel).await?;
     Ok(entry.is_some_and(|entry| entry.run_id.as_deref() == Some(run_id)))
@@ -102,14 +103,14 @@ async fn attempt(
             "plan again: `pubdata plan --write`; builds that are in the release by then are reused",
         ));
     }
-    // If the channel has moved, this plan's own commit moved it.
+    // If the channel has moved, an earlier commit of this plan moved it.
     let plan = Plan {
         generation: entry.map(|entry| entry.generation),
         ..file.plan(file.base(settings).await?)
     };
     let build = |planned: &PlannedTask, entry: &TaskEntry| {
         let (current, runtime) = (plan.current.as_ref(), Handle::current());
-        // Uses a separate thread: a thread that drives the runtime must not wait for it.
+        // Uses a separate thread, because a thread that drives the runtime must not wait for it.
         let gathered = std::thread::scope(|scope| {
             let gather = || {
                 let _entered = runtime.enter();
@@ -138,7 +139,7 @@ async fn attempt(
     carry_out(settings, &plan, &build, run_id, started_at, observer).await
 }
 
-/// Refuses a plan with unfinished units and names them.
+/// Refuses a plan that has unfinished units, and names them.
 async fn refuse_unfinished(
     settings: &RunSettings,
     file: &PlanFile,
@@ -180,7 +181,7 @@ async fn refuse_unfinished(
         .hint("do them (all shares of `pubdata task split` and of `pubdata task build`, or by --task, --input and --unit) and commit again"))
 }
 
-/// Returns true if a file cannot be split: no unit of the task can be built then.
+/// Returns true if a file cannot be split, in which case no unit of the task can be built.
 async fn is_failed_for_good(
     run_store: DistributedRunStore<'_>,
     task: &TaskToBuild<'_>,
@@ -260,7 +261,7 @@ impl Gathering<'_> {
             Shape::Unreadable(failure) => Err(failure.error()),
             Shape::Whole => {
                 let (unit, read, parts) = self.built(&units[0].key)?;
-                // The unit was compared where it was built.
+                // The unit was already compared when it was built.
                 self.take(
                     &stage,
                     &units[0],
@@ -375,7 +376,7 @@ impl Gathering<'_> {
         }
     }
 
-    /// Adds a unit's parts, with the statistics of their rows if they are compared with the last
+    /// Adds a unit's parts, including their row statistics if they are compared with the last
     /// release. Refuses parts whose bytes contradict the unit result.
     fn take(
         &self,
@@ -421,7 +422,7 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// Returns the contract of a part's dataset after checking that the task may have such a part
+    /// Returns the contract of a part's dataset, after checking that the task may have such a part
     /// in this unit.
     fn contract_of(&self, staged: &StagedPart, unit: &Unit) -> Result<&Contract> {
         let StagedPart {

@@ -1,5 +1,5 @@
 //! Distributes the work of a run over other processes, on this machine or on others. The plan is a
-//! file of the store, and each unit leaves its parts and a unit result there. A commit turns all
+//! file in the store, and each unit writes its parts and a unit result there. A commit combines all
 //! unit results into the release that `run` would have made.
 //!
 //! ```text
@@ -8,8 +8,9 @@
 //! task build      builds units: parts, then a unit result, created once
 //! commit          checks that all unit results exist, judges totals, publishes, moves the channel
 //! ```
-//! Every name derives from what decides the content. A unit that is built twice, by a process that
-//! was retried or considered dead, has the same bytes under the same name.
+//! Every name derives from whatever determines the content. A process may be retried or wrongly
+//! considered dead, so a unit may be built twice. Both builds write the same bytes under the same
+//! name.
 
 mod commit;
 mod plan_file;
@@ -46,13 +47,13 @@ use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DistributedRunStore, Manifest, Snapshots, TaskEntry};
 
-/// Key of the only unit of a task that is built at once.
+/// Key of the only unit of a task that is built as a whole.
 const WHOLE: &str = "0";
 
 /// A plan in the store, and its work.
 #[derive(Debug, Clone)]
 pub struct WrittenPlan {
-    /// Its address.
+    /// The plan's address.
     pub plan: String,
     pub work: Vec<WorkOfTask>,
 }
@@ -63,7 +64,7 @@ pub struct WorkOfTask {
     /// The task.
     pub task_id: String,
     /// Files that are split (`task split --input NUMBER`) before any unit of the task is built;
-    /// empty if none are.
+    /// empty if no files are split.
     pub inputs: Vec<Input>,
     /// Units that are built (`task build --unit KEY`); empty if everything is reused.
     pub units: Vec<WrittenUnit>,
@@ -72,28 +73,29 @@ pub struct WorkOfTask {
 /// A file that is split.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Input {
-    /// Its number, from 0.
+    /// The file's number, counted from 0.
     pub number: usize,
-    /// Its cost, in bytes of the file.
+    /// Cost of splitting the file, in bytes of the file.
     pub cost_bytes: u64,
 }
 
 /// A unit that is built.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WrittenUnit {
-    /// Name of a bucket or shard; `0` for a task that is built at once.
+    /// Name of a bucket or shard; `0` for a task that is built as a whole.
     pub key: String,
-    /// Hash of what decides its rows, as far as the plan knows it.
+    /// Hash of everything that determines the unit's rows, as far as it is known when the plan is
+    /// made.
     pub fingerprint: Digest,
-    /// Its cost, in bytes of the sources.
+    /// The unit's cost, in bytes of the sources.
     pub cost_bytes: u64,
 }
 
-/// Puts a plan into the store, with the snapshots that its work reads, without building anything.
+/// Writes a plan, and the snapshots that its work reads, to the store. Builds nothing.
 ///
 /// # Errors
-/// `Store` if the store cannot be written; `Config` if it ignores conditional writes. A task whose
-/// sources cannot be read is part of the plan and blocks at the commit.
+/// Returns `Store` if the store cannot be written, and `Config` if it ignores conditional writes. A
+/// task whose sources cannot be read is still part of the plan, and is blocked at the commit.
 pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPlan> {
     let (store, snapshots) = (settings.releases.store(), Snapshots::open(&settings.home)?);
     if plan.generation.is_none() && settings.releases.folder().is_none() {
@@ -156,7 +158,8 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
 /// Returns the settings of the run for which a plan was made.
 ///
 /// # Errors
-/// `Config` if the plan does not exist or belongs to another program; `Store` if it cannot be read.
+/// Returns `Config` if the plan does not exist or belongs to another program, and `Store` if it
+/// cannot be read.
 pub async fn settings_of_plan(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -213,8 +216,8 @@ fn work(
     )?
     .is_none();
     let base = plan.current.as_ref().map(|current| &current.release_id);
-    // The entry includes the time of the plan, so failed or partial results of an earlier plan are
-    // ignored.
+    // The entry includes the time of the plan, so failed or partial results from an earlier plan
+    // are ignored.
     let decides = serde_json::json!([
         planned.task_id,
         entry,
@@ -350,7 +353,7 @@ fn to_split(
 struct Judged {
     /// True if the last release is a baseline for the build.
     is_accepted: bool,
-    /// Only a build in shards may reuse parts.
+    /// How the task is divided. Only a build in shards may reuse parts.
     division: Division,
 }
 

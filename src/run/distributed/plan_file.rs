@@ -1,4 +1,5 @@
-//! Defines the plan of a distributed run: all its inputs, in one file of the store.
+//! Defines the plan of a distributed run, which is a single file in the store that contains all its
+//! inputs.
 
 use std::io::Read;
 
@@ -13,22 +14,22 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DistributedRunStore, Manifest, TaskEntry};
 
-/// Format of plans in the store; other formats are refused.
+/// Format of plans in the store. Plans in other formats are refused.
 pub const PLAN_FORMAT_VERSION: u32 = 1;
 
 /// A plan in the store.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlanFile {
     pub(super) format_version: u32,
-    /// Digest of the program that wrote it, the only one that may execute it.
+    /// Digest of the program that wrote the plan. Only this program may execute it.
     pub(super) program: Digest,
-    /// Digest of the files with its declarations.
+    /// Digest of the declaration files.
     pub(super) declarations: Digest,
-    /// The home that planned, with the ledger and the acceptances.
+    /// The home in which the plan was made, which has the ledger and the acceptances.
     pub(super) home: String,
     pub(super) channel: String,
-    /// The channel's generation, and the release it points at, from which unchanged parts are
-    /// reused.
+    /// The channel's generation and the release that the channel points at. Unchanged parts are
+    /// reused from this release.
     pub(super) generation: Option<u64>,
     pub(super) base: Option<ReleaseId>,
     pub(super) is_sample: bool,
@@ -43,14 +44,14 @@ pub(super) struct PlanFile {
 #[derive(Serialize, Deserialize)]
 pub(super) struct DistributedTask {
     pub(super) planned: PlannedTask,
-    /// None if nothing is built.
+    /// The work of the task; `None` if nothing is built.
     pub(super) work: Option<Work>,
 }
 
-/// Work of a task, in independent units.
+/// A task's work, divided into independent units.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Work {
-    /// Hash of everything that decides the results of the units.
+    /// Hash of everything that determines the results of the units.
     pub(super) hash: Digest,
     /// True if the last release is a baseline for this build.
     #[serde(rename = "is_believed")]
@@ -65,38 +66,39 @@ pub(super) struct Work {
 pub(super) enum Shape {
     Whole,
     Shards {
-        /// Findings about the lists that decide the shards.
+        /// Findings about the lists that determine the shards.
         findings: Vec<SourceFinding>,
-        /// The archives of which a unit reads a few members.
+        /// Archives from which each unit reads only a few members.
         archives: Vec<DistributedArchive>,
     },
-    /// Built after a first wave, which splits the sources.
+    /// Built after a first wave that splits the sources.
     Buckets {
         to_split: SplitPlan,
     },
-    /// Cannot be divided: its sources cannot be read.
+    /// The task cannot be divided because its sources cannot be read.
     Unreadable(Failure),
 }
 
-/// An archive of which a unit reads a few members.
+/// An archive from which each unit reads only a few members.
 #[derive(Serialize, Deserialize)]
 pub(super) struct DistributedArchive {
     pub(super) sha256: Digest,
-    /// Offset of the directory of its members: the bytes from there on are enough to find each
-    /// member.
+    /// Offset of the archive's member directory. The bytes from this offset on are enough to find
+    /// every member.
     pub(super) directory_start: u64,
 }
 
-/// A unit of a task: a bucket, a shard, or all of it.
+/// A unit of a task: a bucket, a shard, or the entire task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) key: String,
-    /// Hash of what decides its rows, as far as the plan knows it.
+    /// Hash of everything that determines the unit's rows, as far as it is known when the plan is
+    /// made.
     pub(super) fingerprint: Digest,
-    /// Its cost, in bytes of its sources.
+    /// The unit's cost, in bytes of its sources.
     pub(super) cost_bytes: u64,
     pub(super) subjects: usize,
-    /// True if it is reused unchanged and need not be built.
+    /// True if the unit is reused unchanged and need not be built.
     #[serde(rename = "is_carried")]
     pub(super) is_reused: bool,
 }
@@ -127,17 +129,17 @@ impl Failure {
         }
     }
 
-    /// Returns true if a retry would fail too, because the sources themselves are at fault.
+    /// Returns true if a retry would also fail, because the sources themselves are at fault.
     pub(super) fn is_final(error: &Error) -> bool {
         matches!(error.kind(), ErrorKind::Format | ErrorKind::Contract)
     }
 }
 
-/// Names a plan: by its address, or by its hash if the store is known.
+/// Address of a plan, or only its hash if the store is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAddress {
     pub hash: Digest,
-    /// The store in the address.
+    /// The store that the address contains, if any.
     pub store: Option<String>,
 }
 
@@ -159,7 +161,7 @@ impl std::str::FromStr for PlanAddress {
 }
 
 impl PlanFile {
-    /// Reads a plan that this program made with these declarations.
+    /// Reads a plan that this program made with the current declarations.
     pub(super) async fn read(settings: &RunSettings, address: &PlanAddress) -> Result<Self> {
         let bytes = DistributedRunStore::new(settings.releases.store())
             .plan(&address.hash)
@@ -191,7 +193,7 @@ impl PlanFile {
         Ok(plan)
     }
 
-    /// Returns the settings of the run that planned.
+    /// Returns the settings of the run that made the plan.
     pub(super) fn settings(&self, settings: &RunSettings) -> RunSettings {
         RunSettings {
             channel: self.channel.clone(),
@@ -210,7 +212,7 @@ impl PlanFile {
         }
     }
 
-    /// Returns the plan as a run in one process would have made it.
+    /// Returns the plan, just as a run in one process would have made it.
     pub(super) fn plan(&self, current: Option<Manifest>) -> Plan {
         Plan {
             tasks: self.tasks.iter().map(|task| task.planned.clone()).collect(),
@@ -268,7 +270,8 @@ pub(super) struct TaskToBuild<'a> {
 }
 
 impl TaskToBuild<'_> {
-    /// Returns the snapshots that a unit reads itself; files to split are read by other units.
+    /// Returns the snapshots that a unit reads itself. Files that must be split are read by other
+    /// units.
     pub(super) fn snapshots_of_units(&self) -> Vec<&Snapshot> {
         let is_read = |snapshot: &&Snapshot| match &self.work.shape {
             Shape::Buckets { to_split } => !to_split.has(&snapshot.source_id),
@@ -278,8 +281,8 @@ impl TaskToBuild<'_> {
     }
 }
 
-/// Returns the digest of this program's own file: machines that must make the same bytes run the
-/// same program.
+/// Returns the digest of this program's executable file. Machines that must produce the same bytes
+/// must run the same program.
 pub(super) fn program() -> Result<Digest> {
     let path = std::env::current_exe().map_err(|error| {
         Error::store(format!("the program does not find its own file: {error}"))

@@ -1,4 +1,5 @@
-//! Defines the unit result: everything that the commit needs to know of a unit besides its parts.
+//! Defines the unit result, which contains everything that the commit needs to know about a unit
+//! besides its parts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use pubdata_build::publish::StagedPart;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::DistributedRunStore;
 
-/// Format of unit results; only the plan's program reads them.
+/// Format of unit results. Only the program that made the plan reads them.
 pub const RECEIPT_FORMAT_VERSION: u32 = 1;
 
 /// A unit result in the store.
@@ -29,16 +30,16 @@ pub(super) struct Receipt {
 pub(super) enum Outcome {
     Built {
         unit: WorkUnit,
-        /// Rows by source, for a task that is built at once.
+        /// Row counts by source, for a task that is built as a whole.
         read: BTreeMap<String, u64>,
         parts: Vec<StagedPart>,
     },
     Split(SplitInput),
-    /// Failed permanently, because the sources themselves are at fault.
+    /// The unit failed permanently, because the sources themselves are at fault.
     Failed(Failure),
 }
 
-/// A file with its rows in the order of their buckets.
+/// A file whose rows are sorted by bucket.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SplitInput {
     pub(super) part: SplitPart,
@@ -68,7 +69,7 @@ impl Receipt {
             .await
     }
 
-    /// Reads a unit result; none while the unit is not done.
+    /// Reads a unit result. Returns `None` if the unit is not finished.
     pub(super) async fn read(
         run_store: DistributedRunStore<'_>,
         task: &TaskToBuild<'_>,
@@ -103,7 +104,7 @@ impl Receipt {
 pub mod fuzzing {
     use super::Receipt;
 
-    /// Parses and serialises a unit result; none if the bytes are not one.
+    /// Parses and serialises a unit result. Returns `None` if the bytes are not a unit result.
     pub fn receipt_again(bytes: &[u8]) -> Option<Vec<u8>> {
         let receipt: Receipt = serde_json::from_slice(bytes).ok()?;
         Some(serde_json::to_vec(&receipt).expect("a receipt is plain data"))

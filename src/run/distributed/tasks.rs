@@ -1,5 +1,5 @@
-//! Performs units of a plan: splits the file of a list, or builds a bucket, a shard or a whole
-//! task. Writes parts and unit result to the store.
+//! Processes units of a plan: splits the file of a list, or builds a bucket, a shard or an entire
+//! task. Writes the parts and the unit result to the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,15 +28,15 @@ use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DistributedRunStore, Home, Scratch, Snapshots};
 
-/// Result of performing a unit.
+/// Result of processing a unit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnitReport {
     /// The task that it belongs to.
     pub task_id: String,
-    /// Its key in the plan; `split-` and a number for a file that is split.
+    /// The unit's key in the plan. For a file that is split, `split-` and the file's number.
     pub unit: String,
-    /// Outcome of the unit. `blocked`: failed permanently, and the commit reports why its task is
-    /// stale; `failed`: a disk or the store failed, and a retry may succeed.
+    /// Outcome of the unit. `blocked`: the unit failed permanently, and the commit reports why its
+    /// task is stale; `failed`: a disk or the store failed, and a retry may succeed.
     #[schemars(extend("enum" = ["done", "blocked", "failed"]))]
     pub outcome: &'static str,
     /// True if it was already done.
@@ -112,7 +112,7 @@ pub enum Wave {
     Build,
 }
 
-/// One of several equal shares of the work: a worker index, counted from 0, and the number of
+/// A worker's equal share of the work, given as a worker index, counted from 0, and the number of
 /// workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkerIndex {
@@ -137,11 +137,11 @@ impl std::str::FromStr for WorkerIndex {
     }
 }
 
-/// Returns a worker's units of a wave, by task. Units are assigned in order of falling cost, each
-/// to the worker with the lowest total so far. All workers together have every unit exactly once.
+/// Returns a worker's units in a wave, by task. Units are assigned in order of decreasing cost,
+/// each to the worker with the lowest total so far. Each unit is assigned to exactly one worker.
 ///
 /// # Errors
-/// As for [`settings_of_plan`](super::settings_of_plan).
+/// Returns the same errors as [`settings_of_plan`](super::settings_of_plan).
 pub async fn work_of_share(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -175,7 +175,7 @@ pub async fn work_of_share(
         let least = (0..share.of)
             .min_by_key(|number| costs[*number])
             .unwrap_or(0);
-        // The counter distributes units without a cost evenly, too.
+        // The counter also distributes units without a cost evenly.
         costs[least] = (costs[least].0 + cost, costs[least].1 + 1);
         if least == share.number {
             own.entry(task_id).or_default().push(name);
@@ -184,11 +184,11 @@ pub async fn work_of_share(
     Ok(own)
 }
 
-/// Splits files of a task's lists, by number.
+/// Splits the files of a task's lists that have the given numbers.
 ///
 /// # Errors
-/// `Config` if the plan belongs to another program or has no such task or file; `Store` if the
-/// store cannot be read.
+/// Returns `Config` if the plan belongs to another program or has no such task or file, and `Store`
+/// if the store cannot be read.
 pub async fn split_inputs(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -241,11 +241,11 @@ pub async fn split_inputs(
     done
 }
 
-/// Builds units of a task, by key.
+/// Builds the units of a task that have the given keys.
 ///
 /// # Errors
-/// `Config` if the plan belongs to another program or has no such task or unit; `Unfinished` if a
-/// file is not split yet; `Store` if the store cannot be read.
+/// Returns `Config` if the plan belongs to another program or has no such task or unit. Returns
+/// `Unfinished` if a file is not split yet, and `Store` if the store cannot be read.
 pub async fn build_units(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -421,11 +421,11 @@ pub async fn build_units(
     }
 }
 
-/// Adds the tables of a unit to a stage. Returns the unit, with the rows by source for a task that
-/// is built at once.
+/// Adds the tables of a unit to a stage. Returns the unit, with row counts by source for a task
+/// that is built as a whole.
 type AddTables<'a> = &'a dyn Fn(&Stage<'_>) -> Result<(WorkUnit, BTreeMap<String, u64>)>;
 
-/// This process, and the task whose units it performs.
+/// This process, and the task whose units it processes.
 struct Here<'a> {
     settings: &'a RunSettings,
     task: TaskToBuild<'a>,
@@ -443,7 +443,7 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// Returns the unit results that exist already.
+    /// Returns the unit results that already exist.
     async fn known(&self, units: &[String]) -> Result<BTreeMap<String, Receipt>> {
         let mut known = BTreeMap::new();
         for unit in units {
@@ -456,7 +456,7 @@ impl<'a> Here<'a> {
         Ok(known)
     }
 
-    /// Copies snapshots from the store. A local copy that was damaged is refused.
+    /// Copies snapshots from the store. Rejects a damaged local copy.
     async fn bring<'s>(&self, needed: impl Iterator<Item = &'s Snapshot>) -> Result<()> {
         let snapshots = Snapshots::open(&self.settings.home)?;
         for snapshot in needed {
@@ -471,8 +471,8 @@ impl<'a> Here<'a> {
         Ok(())
     }
 
-    /// Opens the archives that are not on this machine, each with its directory; `folder` keeps
-    /// their fetched bytes.
+    /// Opens the archives that are not on this machine, each with its directory. The fetched bytes
+    /// are kept in `folder`.
     async fn remote(
         &self,
         archives: &[DistributedArchive],
@@ -504,8 +504,8 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Copies files to split. Copies only the selected members of an archive if they are smaller
-    /// than half of it.
+    /// Copies the files to split. If the selected members of an archive take up less than half of
+    /// it, copies only these members.
     async fn bring_members<'s>(
         &self,
         selected: impl Iterator<Item = (&'s Snapshot, Option<&'s str>)>,
@@ -527,7 +527,8 @@ impl<'a> Here<'a> {
                         folder,
                     )?),
                 };
-                // The reader of the whole archive reports an archive that cannot be read this way.
+                // If the archive cannot be read this way, the reader of the complete archive
+                // reports the problem.
                 let archive = tokio::task::block_in_place(|| {
                     Archive::from_reader(at_store.clone(), "*", u64::MAX)
                 })
@@ -552,8 +553,8 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Copies a whole archive if requests for the members of some units would cost more than half
-    /// of it.
+    /// Copies a complete archive if requests for the members of some units would cost more than
+    /// half of it.
     async fn bring_where_most_is_read(
         &self,
         sharded: &dyn Sharded,
@@ -590,8 +591,8 @@ impl<'a> Here<'a> {
             .scratch_of_process(&format!("{}-{unit}", self.task.work.hash.short(16)))
     }
 
-    /// Performs the remaining units in parallel. A unit that fails permanently leaves a unit result
-    /// with the reason; a failure of the disk or store leaves none.
+    /// Processes the remaining units in parallel. If a unit fails permanently, a unit result with
+    /// the reason is written. A failure of the disk or store writes none.
     fn all(
         &self,
         units: &[String],
@@ -617,7 +618,7 @@ impl<'a> Here<'a> {
         let reports = Mutex::new(Vec::new());
         in_parallel(to_do.len(), &|number| {
             let unit = to_do[number].as_str();
-            // Code that reads the last release needs the runtime in its own thread.
+            // Code that reads the last release requires the runtime in its own thread.
             let _entered = self.runtime.enter();
             let outcome = match caught(|| work(unit)) {
                 Err(error) if Failure::is_final(&error) => {
@@ -651,7 +652,7 @@ impl<'a> Here<'a> {
         Ok(done.into_values().collect())
     }
 
-    /// Builds a unit's tables in a scratch folder and copies its parts into the store.
+    /// Builds a unit's tables in a scratch folder and copies the parts into the store.
     fn stage(
         &self,
         unit: &str,
@@ -690,7 +691,7 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// Splits a file, and writes its rows to the store in the order of their buckets.
+    /// Splits a file and writes its rows to the store, sorted by bucket.
     fn split(
         &self,
         to_split: &SplitPlan,
@@ -754,7 +755,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Numbers of a split file and of its member, with the offsets of each bucket's rows.
+/// The numbers of a split file and its member, and the offsets of each bucket's rows.
 type PlacesOfInput = ((u64, u64), BTreeMap<u32, (u64, u64)>);
 
 /// Returns the key of the unit that splits a file.
@@ -762,10 +763,10 @@ pub(super) fn split_unit(input: usize) -> String {
     format!("split-{input:05}")
 }
 
-/// Returns the results of a task's split files, in their order.
+/// Returns the results of a task's split files, in the order of the files.
 ///
 /// # Errors
-/// `Unfinished` if a file is not split yet; the cause if a split failed.
+/// Returns `Unfinished` if a file is not split yet, and the cause if a split failed.
 pub(super) async fn split_inputs_of(
     run_store: DistributedRunStore<'_>,
     task: &TaskToBuild<'_>,

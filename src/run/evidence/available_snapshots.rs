@@ -1,5 +1,5 @@
-//! Provides the snapshots for a rebuild: from the home, or from the store if the home lacks them.
-//! From an archive that is built member by member, it fetches only the members that are read.
+//! Provides the snapshots for a rebuild, from the home or, if the home lacks them, from the store.
+//! If an archive is built member by member, fetches only the members that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -21,11 +21,12 @@ use pubdata_store::{Home, SharedStore, Snapshots, Taken, TaskEntry};
 /// Result of looking for a snapshot.
 pub(crate) enum Found {
     AsFetched,
-    /// Its bytes have changed, as the text describes.
+    /// The snapshot's bytes have changed, as the text describes.
     Damaged(String),
-    /// Not found in any of the places that the text names.
+    /// The snapshot was not found in any of the locations that the text names.
     Missing(String),
-    /// Something other than a file is in its place in the home, and the store does not have it.
+    /// The home has something other than a file at the snapshot's path, and the store does not have
+    /// the snapshot.
     Unreadable(String),
 }
 
@@ -33,20 +34,21 @@ pub(crate) enum Found {
 #[derive(Debug, Clone)]
 pub(crate) enum Need {
     Whole,
-    /// The directory of an archive and these members; others are fetched when they are read.
+    /// The archive's directory and these members. Other members are fetched when they are read.
     Members(BTreeSet<String>),
 }
 
-/// Snapshots that the home lacks and the store has, in a folder that is removed on drop.
+/// Snapshots that are in the store but not in the home. They are copied to a folder that is removed
+/// on drop.
 pub(super) struct AvailableSnapshots {
     own: Snapshots,
     home: Home,
-    /// None if the store is the home.
+    /// The store; `None` if the home is also the store.
     store: Option<SharedStore>,
-    /// The home in which builds find their snapshots if the real one lacks some. The flag is true
-    /// if it was created for this purpose.
+    /// The home in which builds find their snapshots if the real home lacks some of them. The flag
+    /// is true if this home was created for that purpose.
     beside: Option<(Home, bool)>,
-    /// The scratch home to use for that purpose.
+    /// The scratch home to use as that home.
     given: Option<Home>,
     max_bytes: u64,
     elsewhere: Elsewhere,
@@ -64,10 +66,10 @@ impl Drop for AvailableSnapshots {
     }
 }
 
-/// Looks for a snapshot in the home, then in the store.
+/// Looks for a snapshot, first in the home, then in the store.
 ///
 /// # Errors
-/// `Store` if it cannot be read.
+/// Returns `Store` if the store cannot be read.
 pub(crate) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<Found> {
     let snapshots = Snapshots::look(&settings.home);
     if snapshots.path(snapshot).is_file() {
@@ -109,8 +111,8 @@ fn not_as_fetched(own: &Snapshots, store: &SharedStore, snapshot: &Snapshot) -> 
 }
 
 impl AvailableSnapshots {
-    /// Creates a provider that copies what is needed into a scratch folder of the home, or into the
-    /// scratch home `given`.
+    /// Creates a provider that copies required snapshots into a scratch folder of the home, or into
+    /// the scratch home `given`.
     pub(crate) fn new(settings: &RunSettings, given: Option<&Home>) -> Self {
         let store = settings.releases.store();
         Self {
@@ -143,17 +145,18 @@ impl AvailableSnapshots {
         self.beside.as_ref().map_or(&self.home, |(home, _)| home)
     }
 
-    /// Returns the archives that are not completely on this machine.
+    /// Returns the archives of which this machine has only a part.
     pub(crate) fn elsewhere(&self) -> &Elsewhere {
         &self.elsewhere
     }
 
-    /// Returns what neither home nor store has, with the places that were searched.
+    /// Returns the snapshots that neither the home nor the store has, with the locations that were
+    /// searched.
     pub(crate) fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// Returns the snapshots that the store has with other bytes.
+    /// Returns the snapshots whose bytes in the store differ from the fetched bytes.
     pub(crate) fn damaged(&self) -> &[String] {
         &self.damaged
     }
@@ -178,10 +181,10 @@ impl AvailableSnapshots {
         in_store.unwrap_or_else(|| self.own.path(snapshot).display().to_string())
     }
 
-    /// Copies the needed inputs of a build that the home lacks.
+    /// Copies the required inputs of a build that the home lacks.
     ///
     /// # Errors
-    /// `Store` if the store cannot be read or the scratch folder cannot be written.
+    /// Returns `Store` if the store cannot be read or the scratch folder cannot be written.
     pub(crate) async fn take<'s>(
         &mut self,
         entry: &TaskEntry,
@@ -222,10 +225,9 @@ impl AvailableSnapshots {
         Ok(())
     }
 
-    /// Returns the home beside the real one, with links to the build's inputs that the real one
-    /// has.
+    /// Returns the additional home, with links to those inputs of the build that the real home has.
     fn beside(&mut self, entry: &TaskEntry) -> Result<Home> {
-        // Several replays may run at once.
+        // Several replays may run at the same time.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let home = match (&self.beside, &self.given) {
             (Some((home, _)), _) => home.clone(),
@@ -265,8 +267,8 @@ impl AvailableSnapshots {
         Ok(())
     }
 
-    /// Copies the directory of an archive and some members; returns false if the archive cannot be
-    /// read this way.
+    /// Copies an archive's directory and some of its members. Returns false if the archive cannot
+    /// be read this way.
     async fn take_members(
         &mut self,
         store: &SharedStore,
@@ -303,7 +305,7 @@ impl AvailableSnapshots {
     }
 }
 
-/// Returns what is needed of each input to rebuild something from some members of archives.
+/// Returns the required portion of each input for a rebuild from some members of archives.
 pub(crate) fn needs<'e>(
     declarations: &'e Declarations,
     entry: &'e TaskEntry,

@@ -1,6 +1,6 @@
-//! Follows a published record back to the publisher's bytes. Determines where they are, how much of
-//! them may be shown, whether they still produce the record, and what changed it between two
-//! releases.
+//! Traces a published record back to the publisher's bytes. Determines where these bytes are, how
+//! much of them may be shown, whether they still produce the record, and what changed the record
+//! between two releases.
 
 pub mod available_snapshots;
 pub mod part_claims;

@@ -1,4 +1,4 @@
-//! Checks what a release's manifest claims about its parts against their bytes.
+//! Compares the claims of a release's manifest about its parts with the parts' bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::Error;
 use pubdata_store::{BUCKET, Manifest, Part, TaskEntry};
 
-/// Parts of one unit of a task, each with its dataset.
+/// Parts of one unit of a task, each with the id of its dataset.
 type UnitParts<'m> = Vec<(&'m str, &'m Part)>;
 
-/// Returns the claims of a manifest that its parts contradict.
+/// Returns the manifest's claims that the parts contradict.
 pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) -> Vec<String> {
     let contracts = contracts_of(settings, manifest).await;
     let mut tasks: BTreeMap<&str, BTreeMap<Option<&String>, UnitParts<'_>>> = manifest
@@ -39,7 +39,7 @@ pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
     }
     for (task_id, mut units) in tasks {
         let entry = &manifest.tasks[task_id];
-        // A row is in one bucket only if the whole task is built in buckets.
+        // Each row is in a single bucket only if the entire task is built in buckets.
         if units.contains_key(&None) {
             units = BTreeMap::from([(None, units.into_values().flatten().collect())]);
         }
@@ -49,7 +49,7 @@ pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
             facts.merge(unit);
             of_parts.extend(contradictions);
         }
-        // The rows of an unreadable part are unknown.
+        // The rows of a part that cannot be read are unknown.
         if of_parts.is_empty() {
             let produces = produces(settings, manifest, entry).await;
             of_parts = facts
@@ -90,7 +90,8 @@ async fn facts_of(
     (facts, found)
 }
 
-/// Returns the datasets of which a build has a part; none if its declaration is unknown or lost.
+/// Returns the datasets for which a build has parts. The list is empty if its declaration is
+/// unknown or lost.
 async fn produces(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry) -> Vec<String> {
     if !manifest.has_declarations_of(entry) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Returns the public view of a replay, for every client that may see the record.
+//! Returns the public view of a replay, for any client that may see the record.
 
 use super::available_snapshots::AvailableSnapshots;
 use super::replay::Difference;
@@ -9,15 +9,16 @@ use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
 use pubdata_store::evidence::{DifferenceView, Replay, ReplayView};
 
-/// Maximum number of snapshot bytes copied from the store for one request, because clients are
-/// untrusted.
+/// Maximum number of snapshot bytes to copy from the store for one request. The limit is needed
+/// because clients are untrusted.
 const MAX_STORE_BYTES: u64 = 32 << 20;
 
 /// Rebuilds a record from its bytes and returns the public view of the result. For a list that may
-/// concern persons, differences name their columns only.
+/// concern persons, each difference names only its column.
 ///
 /// # Errors
-/// `Store` if a snapshot cannot be read, or the manifest does not name the build of the record.
+/// Returns `Store` if a snapshot cannot be read, or if the manifest does not name the build of the
+/// record.
 pub async fn public_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ReplayView> {
     if found.record_id.dataset_id() == QUARANTINE {
         return Ok(ReplayView::untried(

@@ -1,5 +1,5 @@
-//! Collects what is published of a record, as text. Other content of the publisher's file is not
-//! shown if it may concern persons.
+//! Collects a record's published values as text. If a list may concern persons, other content of
+//! the publisher's file is not shown.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const COMPOSED: &[&str] = &[
     "parcel",
     "permit_id",
 ];
-/// Names under which sources are read that contain an address or a location.
+/// Names under which a declaration reads addresses and locations.
 const ADDRESS: &[&str] = &[
     "line1",
     "line2",
@@ -42,11 +42,11 @@ const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
 pub(crate) struct Published {
     values: BTreeSet<String>,
     street_lines: BTreeSet<String>,
-    /// Words of its address, parcel and id.
+    /// Words of the record's address, parcel and id.
     words: BTreeSet<String>,
-    /// Its latitude and longitude.
+    /// The record's latitude and longitude.
     coordinates: Vec<f64>,
-    /// The publisher's columns from which its margin of error is computed.
+    /// The publisher's columns from which the record's margin of error is computed.
     margin_columns: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Published {
             Value::String(text) => {
                 self.values.insert(comparable(text));
                 self.street_lines.extend(street_line(text));
-                // Cells of the source, published as an object.
+                // Cells of the source are published as an object.
                 if let Some(cells) = Some(text)
                     .filter(|text| text.starts_with('{'))
                     .and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
@@ -105,19 +105,19 @@ impl Published {
         }
     }
 
-    /// Returns true if a text is published literally.
+    /// Returns true if a text is published verbatim.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.values.contains(&comparable(text))
     }
 
-    /// Returns true if the record names a publisher's column as one of its sources.
+    /// Returns true if the record lists a publisher's column as one of its sources.
     pub(super) fn names(&self, column: &str) -> bool {
         self.has(column) || self.margin_columns.iter().any(|name| name == column)
     }
 
-    /// Returns true if the whole content of a cell is published. `name` is the name under which the
-    /// declaration reads the cell. A word of a declared list is published as its mapped value. A
-    /// part of the address or key is published within these.
+    /// Returns true if the entire content of a cell is published. The declaration reads the cell
+    /// under the name `name`. A term from a declared list is published as its mapped value. A part
+    /// of the address or key is published within the address or key.
     pub(super) fn says_as(&self, name: &str, text: &str, settings: &Table) -> bool {
         let word = || settings.get(name)?.as_table()?.get(text.trim())?.as_str();
         self.says(text)
@@ -125,8 +125,7 @@ impl Published {
             || (is_part(name, settings) && self.has_parts(text))
     }
 
-    /// Returns true if every part of a text is a word of the address, parcel or id, or a
-    /// coordinate.
+    /// Returns true if every part of a text is a coordinate or a word of the address, parcel or id.
     fn has_parts(&self, text: &str) -> bool {
         let is_coordinate = |part: &str| {
             part.parse::<f64>().is_ok_and(|number| {
@@ -146,7 +145,7 @@ impl Published {
         words(text).next().is_some() && parts.all(is_published)
     }
 
-    /// Returns true if the whole content of a text is published, in this format or another one.
+    /// Returns true if the entire content of a text is published, in this or another format.
     pub(crate) fn says(&self, text: &str) -> bool {
         let text = of_pair(text);
         self.has(text)
@@ -157,7 +156,7 @@ impl Published {
     }
 }
 
-/// Normalises case and whitespace of a text.
+/// Normalises case and whitespace in a text.
 fn comparable(text: &str) -> String {
     text.split_whitespace()
         .map(str::to_lowercase)
@@ -165,7 +164,7 @@ fn comparable(text: &str) -> String {
         .join(" ")
 }
 
-/// Returns true if the declaration composes the address, parcel or key from the column of this
+/// Returns true if the declaration composes the address, parcel or key from the column with this
 /// name.
 fn is_part(name: &str, settings: &Table) -> bool {
     let parcel = settings.get("parcel").and_then(toml::Value::as_table);
@@ -179,8 +178,8 @@ fn is_part(name: &str, settings: &Table) -> bool {
         || (name == "permit_number" && !settings.contains_key("keys"))
 }
 
-/// Returns the names in a list of names or of such lists; `a+b` contains two names, and `a?` may be
-/// empty.
+/// Returns the names in a list, which may contain nested lists. `a+b` contains two names, and `a?`
+/// may be empty.
 fn names_of(list: &toml::Value) -> Vec<&str> {
     match list {
         toml::Value::String(names) => names
@@ -192,7 +191,7 @@ fn names_of(list: &toml::Value) -> Vec<&str> {
     }
 }
 
-/// Returns the words of a text in upper case; a ZIP+4 code without its hyphen is two words.
+/// Returns the words of a text in upper case. A ZIP+4 code without a hyphen yields two words.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text
         .split(|character: char| !character.is_alphanumeric())
@@ -211,13 +210,13 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Converts a text to the form of our codes: `Non-Residential` is `non_residential`.
+/// Converts text to our code format: `Non-Residential` becomes `non_residential`.
 fn code(text: &str) -> String {
     text.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// Returns the text of a pair, the form in which portals write links and telephones: `[text,
-/// null]`.
+/// Returns the text of a pair such as `[text, null]`, which is how portals write links and
+/// telephone numbers.
 fn of_pair(text: &str) -> &str {
     text.trim()
         .strip_prefix('[')
@@ -225,8 +224,8 @@ fn of_pair(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Parses a text that is a date and nothing else. A time of day is accepted only if it is midnight,
-/// in universal time or in an American state; any other time is additional content.
+/// Parses text that consists only of a date. A time of day is accepted only if it is midnight in
+/// UTC or in a US state; any other time is additional content.
 fn day(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| text.len() > 10) {
@@ -260,14 +259,13 @@ fn day(text: &str) -> Option<String> {
     day.filter(|_| is_midnight)
 }
 
-/// Returns true if a day starts at this hour of universal time, in universal time or in an American
-/// state.
+/// Returns true if a day starts at this UTC hour in UTC or in a US state.
 fn is_midnight_hour(hour: i64) -> bool {
     matches!(hour, 0 | 4..=10)
 }
 
-/// Normalises a number: no dollar sign, no commas between thousands, and no zeros at the end of its
-/// fraction.
+/// Normalises a number by removing the dollar sign, the thousands separators, and trailing zeros
+/// after the decimal point.
 fn number(text: &str) -> Option<String> {
     let text = text.trim();
     let plain = text.strip_prefix('$').unwrap_or(text).replace(',', "");
@@ -287,8 +285,8 @@ fn number(text: &str) -> Option<String> {
     })
 }
 
-/// Returns the standard form of a street line. Returns none if the text has more or fewer words
-/// than that form, because it may contain something else.
+/// Returns the standard format of a street line. Returns `None` if the text has more or fewer words
+/// than the standard format, because it may contain something else.
 fn street_line(text: &str) -> Option<String> {
     let address = parse_street(text);
     let line = address.line();
@@ -333,7 +331,7 @@ mod tests {
             "2007-07-17 00:00:00",
             "07/17/2007",
             "7/17/2007 12:00:00 AM",
-            // Midnight in Texas, as an ISO text and as ArcGIS writes it.
+            // Midnight in Texas, as ISO text and as ArcGIS writes it.
             "2007-07-17T05:00:00",
             "1184648400000",
             "2007/07/17",
@@ -348,7 +346,7 @@ mod tests {
             assert!(published.says(text), "{text}");
         }
         let more = [
-            // A time of day, another day, and an invalid date.
+            // A time of day other than midnight, another day, and an invalid date.
             "2007-07-17T17:21:46",
             "1184686906000",
             "2007-07-18T00:00:00",
@@ -414,7 +412,7 @@ mod tests {
             assert!(published.says_as(name, text, &settings), "{name}: {text}");
         }
         let more = [
-            // Names of parties that are words of the street.
+            // Names of parties that are also words of the street name.
             ("contractor_name", "MADISON"),
             ("owner_name", "901 W MADISON ST # 4, CHICAGO"),
             ("line1", "901 W MADISON ST JAN SAMPLE"),

@@ -1,5 +1,5 @@
-//! Rebuilds a published record from its own bytes, with what its build was made with, and compares
-//! the two.
+//! Rebuilds a published record from its own bytes, with the code, declarations and contracts of its
+//! build, and compares it with the published one.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 /// A difference from the published record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The column that differs; none if the record is not produced at all, or its bytes are
+    /// The column that differs. `None` if the record is not produced at all, or if its bytes are
     /// damaged.
     pub(crate) column: Option<String>,
     pub(crate) text: String,
@@ -34,7 +34,7 @@ impl Difference {
     }
 }
 
-/// Rebuilds the record from its pointers alone and compares every column.
+/// Rebuilds the record from only the bytes to which its pointers refer, and compares every column.
 pub(crate) fn replay(
     made: &MadeWith,
     entry: &TaskEntry,
@@ -76,8 +76,8 @@ fn remake(
     let is_sample = true;
     let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
-        // The reason for a quarantine may be outside the record's own bytes, such as a missing area
-        // in another file. The whole part is therefore rebuilt.
+        // The reason for a quarantine may lie outside the record's own bytes, such as an area that
+        // is missing from another file. The entire part is therefore rebuilt.
         let (tables, inputs) = match build_output(settings, declaration, entry, None, elsewhere)? {
             BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
             BuildOutput::Sharded(prepared) => build_subjects(
@@ -171,7 +171,8 @@ fn remake(
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }
 
-/// Runs the pipeline's code. Only pipelines that are built shard by shard have archives elsewhere.
+/// Runs the pipeline's code. Only pipelines that are built shard by shard can have archives
+/// elsewhere.
 fn build_output<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -191,8 +192,8 @@ fn build_output<'a>(
     prepare_elsewhere(settings, declaration, entry, elsewhere).map(BuildOutput::Sharded)
 }
 
-/// Returns the columns that differ. Columns that the contract added since the release were never
-/// published; a note lists them.
+/// Returns the columns that differ. A column that was added to the contract after the release was
+/// never published; such columns are listed in a note.
 fn compare(
     published: &Map<String, Value>,
     remade: &Map<String, Value>,

@@ -1,6 +1,7 @@
-//! Shows the publisher's bytes of a record. For lists that may concern persons, it shows only cells
-//! whose whole content is published in the record, in this format or another. It also withholds
-//! digests of bytes that are partly withheld: a telephone number is easily found by trying all.
+//! Shows the publisher's bytes for a record. For lists that may concern persons, shows only cells
+//! whose entire content is published in the record, in the same or another format. If some bytes
+//! are withheld, their digest is withheld too: a telephone number is easily found by trying all
+//! numbers.
 
 use toml::Table;
 
@@ -16,29 +17,29 @@ use pubdata_core::provenance::{Snapshot, SourcePointer};
 use pubdata_store::evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader};
 use pubdata_store::{FoundRecord, Snapshots, redact_folders};
 
-/// Maximum number of bytes of one source cell that are read, and that are shown.
+/// Maximum number of bytes of one source cell that are read and shown.
 const MAX_READ: u64 = 8 << 20;
 const MAX_SHOWN: u64 = 64 << 10;
 /// Number of bytes shown before and after a value in a document.
 const AROUND: u64 = 1 << 10;
 /// Maximum number of a record's source cells that are shown.
 const MAX_POINTERS: usize = 50;
-/// If a record has more cells, only those that the build read are shown.
+/// If a record has more cells than this, only those that the build read are shown.
 const MAX_CELLS: usize = 500;
 
-/// Reason for a file that is not in the home.
+/// Reason given for a file that is not in the home.
 pub(super) const NO_COPY: &str = "this server has no copy of the publisher's file";
 
-/// Shows the bytes of a record, in the order of its pointers.
+/// Shows the bytes from which a record was built, in the order of its pointers.
 ///
 /// # Errors
-/// `Store` if the manifest does not name the build of the record.
+/// Returns `Store` if the manifest does not name the build of the record.
 pub async fn shown_bytes(
     settings: &RunSettings,
     found: &FoundRecord<'_>,
 ) -> Result<Vec<ShownBytes>> {
     let entry = entry_of(found)?;
-    // If a release has lost its declarations, the current ones are used.
+    // If the release's declarations are lost, the current declarations are used.
     let made = MadeWith::load(settings, found.manifest, entry).await.ok();
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let snapshots = Snapshots::look(&settings.home);
@@ -64,7 +65,8 @@ pub async fn shown_bytes(
             pointer,
             published: &published,
         };
-        // The current declaration decides what may be shown, whatever was declared for the release.
+        // The current declaration determines what may be shown, even if a different one was in
+        // force for the release.
         let shown = match is_open(settings, &pointer.source_id) {
             true => looked.whole(),
             false => looked.published(),
@@ -92,7 +94,7 @@ pub async fn shown_bytes(
         .collect())
 }
 
-/// Removes local folders from a text for untrusted clients.
+/// Removes the paths of local folders from a text for untrusted clients.
 pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
     let folders = [Some(settings.home.root()), settings.releases.folder()];
     redact_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
@@ -106,7 +108,7 @@ pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
         .is_some_and(|(declaration, _)| declaration.open)
 }
 
-/// Bytes to show, with everything that decides how much of them is shown.
+/// Bytes to show, with all information that determines how much of them is shown.
 struct BytesToShow<'a> {
     snapshots: &'a Snapshots,
     snapshot: &'a Snapshot,
@@ -126,7 +128,7 @@ impl BytesToShow<'_> {
         }
     }
 
-    /// Returns the bytes, or the reason why they are not shown.
+    /// Returns the bytes, or the reason why the bytes are not shown.
     fn bytes(&self) -> std::result::Result<Vec<u8>, Box<ShownBytes>> {
         let SourcePointer {
             member,
@@ -148,7 +150,7 @@ impl BytesToShow<'_> {
             .map_err(|error| Box::new(unreadable(&error)))
     }
 
-    /// Splits the record into cells; none if it has none.
+    /// Splits the record into cells. Returns `None` if the record has no cells.
     fn cells(&self, bytes: &[u8]) -> Result<Option<(RecordText, ColumnPlan)>> {
         let plan = ColumnPlan::for_source(self.source, &self.snapshot.keys)?;
         let path = self.snapshots.path(self.snapshot);
@@ -278,7 +280,7 @@ impl BytesToShow<'_> {
         };
         let shown = |cell: &RecordCell| {
             let shown_cell = self.cell(plan.as_ref(), cell);
-            // A cell that is not mapped has another meaning, even if its text is the same.
+            // A cell that is not mapped has a different meaning, even if its text is the same.
             let name = shown_cell.read_as.as_deref().unwrap_or_default();
             let is_published = cell.text.as_deref().is_none_or(|text| {
                 shown_cell.is_used && self.published.says_as(name, text, self.settings)
@@ -307,13 +309,14 @@ impl BytesToShow<'_> {
         }
     }
 
-    /// Describes a cell without its text. A document has no mapped names, because its dataset's
-    /// code reads it.
+    /// Describes a cell without its text. Cells of a document have no mapped names, because the
+    /// dataset's code reads the document.
     fn cell(&self, plan: Option<&ColumnPlan>, cell: &RecordCell) -> ShownCell {
         let read_as = plan
             .and_then(|plan| plan.name_of(&cell.column))
             .map(str::to_owned);
-        // Some builds read more columns than are mapped; their records name these columns.
+        // Some builds read more columns than are mapped. Their records name these additional
+        // columns.
         let is_used = plan.is_none() || read_as.is_some() || self.published.names(&cell.column);
         let (offset, length) = (
             self.pointer.offset + cell.bytes.start as u64,
@@ -334,7 +337,7 @@ impl BytesToShow<'_> {
     }
 }
 
-/// Reduces a very long list of cells to those that the build read.
+/// Reduces a very long list of cells to the cells that the build read.
 fn few(mut cells: Vec<ShownCell>) -> Vec<ShownCell> {
     if cells.len() > MAX_CELLS {
         cells.retain(|cell| cell.is_used);

@@ -1,5 +1,5 @@
-//! Follows a published record back to the publisher's bytes and rebuilds it from them. Also lists
-//! the records made from a filing.
+//! Traces a published record back to the publisher's bytes and rebuilds the record from them. Also
+//! lists the records derived from a filing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
 use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
-/// Maximum number of missing snapshots named in a reason.
+/// Maximum number of missing snapshots named in a message.
 const MAX_MISSING: usize = 5;
 
 /// The chain from a published record to the publisher's bytes, and the result of rebuilding the
@@ -28,7 +28,7 @@ const MAX_MISSING: usize = 5;
 pub struct TraceReport {
     /// The record.
     pub record_id: String,
-    /// Its dataset.
+    /// The record's dataset.
     pub dataset_id: String,
     /// The release.
     pub release_id: ReleaseId,
@@ -40,56 +40,57 @@ pub struct TraceReport {
     /// The file that contains the record, as described in the manifest. The file is hashed;
     /// `differences` names it if its digest has changed.
     pub part: Part,
-    /// The build that made it.
+    /// The task whose build made the record.
     pub task_id: String,
     /// Columns of the published record.
     #[schemars(extend("additionalProperties" = {"type": ["string", "number", "boolean", "array", "null"], "items": {"type": "string"}}))]
     pub record: Map<String, Value>,
-    /// The publisher's pages about the subject of the record, by name of the link.
+    /// The publisher's pages about the subject of the record, by link name.
     pub links: BTreeMap<String, String>,
-    /// How columns that the source does not state are derived, by column.
+    /// How columns that the source does not state are derived, by column name.
     pub derivations: BTreeMap<String, String>,
-    /// The bytes that it was made from.
+    /// The bytes from which the record was built.
     pub sources: Vec<TracedSource>,
     /// True if the part and every snapshot still have their digests and the rebuilt record is the
     /// same.
     pub is_match: bool,
     /// Result of the replay.
     pub replay: Replay,
-    /// Why it cannot be rebuilt, and which version can or which snapshots are missing; null
-    /// otherwise.
+    /// Why the record cannot be rebuilt, and which version can rebuild it or which snapshots are
+    /// missing; null if it can be rebuilt.
     pub not_possible: Option<String>,
-    /// Differences from the published state: a changed part, damaged snapshots, and columns with
+    /// Differences from the published data: a changed part, damaged snapshots, and columns with
     /// other values.
     pub differences: Vec<String>,
-    /// Remarks about the replay, such as declarations changed since.
+    /// Remarks about the replay, such as that declarations have changed since the release.
     pub notes: Vec<String>,
 }
 
-/// A range of a snapshot that the record was made from.
+/// A byte range of a snapshot from which the record was built.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TracedSource {
     #[serde(flatten)]
     pub pointer: SourcePointer,
-    /// The publisher's address; `bundled:` and a path for a table that pubdata compiled from the
-    /// sources it cites and that is part of the program.
+    /// The publisher's URL. For a table that pubdata compiled from the sources it cites and that is
+    /// part of the program, `bundled:` and a path.
     pub url: String,
-    /// The publisher's label of the file.
+    /// The publisher's label for the file.
     pub source_version: String,
-    /// The publisher's date of the file, `YYYY-MM-DD`.
+    /// The publisher's date for the file, `YYYY-MM-DD`.
     #[schemars(extend("format" = "date"))]
     pub source_date: String,
     /// How the file was obtained from the publisher.
     pub obtained: Obtained,
-    /// Name of the mirror that it came from; null if it came from the publisher or a manual import.
+    /// Name of the mirror from which the file came; null if it came from the publisher or a manual
+    /// import.
     pub mirror: Option<String>,
-    /// Location of the snapshot: on disk, or in the store if the home lacks it.
+    /// Location of the snapshot on disk, or in the store if the home lacks the snapshot.
     pub path: String,
-    /// The bytes, as text; null if they cannot be read.
+    /// The bytes, as text; null if the bytes cannot be read.
     pub text: Option<String>,
 }
 
-/// A record with its location in a release.
+/// A record and its location in a release.
 #[derive(Debug)]
 pub struct LocatedRecord {
     manifest: Manifest,
@@ -98,11 +99,11 @@ pub struct LocatedRecord {
     pointers: Vec<SourcePointer>,
 }
 
-/// Finds a record in a release, or in the channel's current release if none is given. Needs no
+/// Finds a record in a release, or in the channel's current release if none is given. Requires no
 /// declarations.
 ///
 /// # Errors
-/// `Config` if the record does not exist; `Store` if the release cannot be read.
+/// Returns `Config` if the record does not exist, and `Store` if the release cannot be read.
 pub async fn locate(
     releases: Releases,
     channel: String,
@@ -119,10 +120,11 @@ pub async fn locate(
     })
 }
 
-/// Follows a record back to its bytes and rebuilds it from them.
+/// Traces a record back to its bytes and rebuilds it from them.
 ///
 /// # Errors
-/// `Config` if the record does not exist; `Store` if the release or a snapshot cannot be read.
+/// Returns `Config` if the record does not exist, and `Store` if the release or a snapshot cannot
+/// be read.
 pub async fn trace(
     settings: &RunSettings,
     record_id: &RecordId,
@@ -138,10 +140,10 @@ pub async fn trace(
     trace_located(settings, located, record_id).await
 }
 
-/// Traces a record that was located, as [`trace`] does.
+/// Traces a record that was already located, just as [`trace`] does.
 ///
 /// # Errors
-/// As for [`trace`].
+/// Returns the same errors as [`trace`].
 pub async fn trace_located(
     settings: &RunSettings,
     located: LocatedRecord,
@@ -221,8 +223,8 @@ pub async fn trace_located(
     })
 }
 
-/// Explains the code in the bytes of a median in an open-ended interval, which differs from the
-/// bound.
+/// Explains why the bytes of a median in an open-ended interval contain a code that differs from
+/// the bound.
 fn open_interval(record: &Map<String, Value>) -> Option<String> {
     let bound = record.get("bound").filter(|bound| !bound.is_null())?;
     let side = record
@@ -239,7 +241,7 @@ fn open_interval(record: &Map<String, Value>) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct ReplayResult {
     pub(crate) replay: Replay,
-    /// Why differences do not count against the release.
+    /// Reason why differences are not held against the release.
     pub(super) not_possible: Option<String>,
     /// Required snapshots that are missing.
     pub(crate) missing: Vec<String>,
@@ -247,10 +249,11 @@ pub(super) struct ReplayResult {
     pub(crate) notes: Vec<String>,
 }
 
-/// Rebuilds a located record from its bytes, with the available snapshots.
+/// Rebuilds a located record from its bytes, using the available snapshots.
 ///
 /// # Errors
-/// `Store` if a snapshot cannot be read, or the manifest does not name the build of the record.
+/// Returns `Store` if a snapshot cannot be read, or if the manifest does not name the build of the
+/// record.
 pub(super) async fn remade(
     settings: &RunSettings,
     found: &FoundRecord<'_>,
@@ -262,8 +265,8 @@ pub(super) async fn remade(
         .1)
 }
 
-/// Rebuilds a record. `made` is how its build is rebuilt, or why that is lost; it is returned with
-/// the home of the snapshots.
+/// Rebuilds a record. `made` contains what is needed to repeat its build, or the reason why that is
+/// lost. Returns `made` together with the home of the snapshots.
 async fn remade_by(
     settings: &RunSettings,
     made: Result<MadeWith>,
@@ -272,8 +275,8 @@ async fn remade_by(
 ) -> Result<(Result<MadeWith>, ReplayResult)> {
     let entry = entry_of(found)?;
     let mut made = made;
-    // Tries the inputs to which the record points first. Uses the other inputs of the build only if
-    // these are not enough.
+    // First uses only the inputs to which the record points. Uses the other inputs of the build
+    // only if these are not enough.
     let remade = remade_with(
         settings,
         &mut made,
@@ -310,7 +313,7 @@ async fn remade_with(
     inputs: Inputs,
 ) -> Result<ReplayResult> {
     let entry = entry_of(found)?;
-    // Only archives whose members have their own digests.
+    // Only archives whose members have their own digests are included.
     let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for pointer in found
         .pointers
@@ -369,7 +372,7 @@ fn remade_once(
         };
         (remade, notes)
     };
-    // Hashing the whole snapshots takes as long as rebuilding a record from them, so both run in
+    // Hashing complete snapshots takes as long as rebuilding a record from them, so both run in
     // parallel.
     let (remade, damaged) = rayon::join(
         || made.as_ref().map(remake),
@@ -391,7 +394,7 @@ fn remade_once(
         }
         (Ok(made), Ok((remade, noted))) => {
             notes = noted;
-            // Damage is a difference regardless of what built the record.
+            // Damage counts as a difference, regardless of the code that built the record.
             not_possible = made
                 .not_held
                 .clone()
@@ -414,7 +417,7 @@ fn remade_once(
     })
 }
 
-/// Returns why the replay is inconclusive if snapshots are missing.
+/// Returns the reason why the replay is inconclusive if snapshots are missing.
 pub(super) fn reason_of(missing: &[String]) -> Option<String> {
     let shown = missing
         .iter()
@@ -441,8 +444,8 @@ pub(super) fn entry_of<'a>(found: &FoundRecord<'a>) -> Result<&'a TaskEntry> {
         .ok_or_else(|| Error::store(format!("the manifest has no task {}", found.part.task_id)))
 }
 
-/// Fills the contract's links with a record's values. Omits links that need a value the record
-/// lacks.
+/// Fills in the contract's links with a record's values. Omits links that require a value the
+/// record lacks.
 fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |column: &str| record.get(column)?.as_str();
     let value = |word: &str| match word {
@@ -467,7 +470,7 @@ fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, S
         .collect()
 }
 
-/// The records made from one filing: `pubdata trace ACCESSION_NUMBER`.
+/// The records derived from one filing: `pubdata trace ACCESSION_NUMBER`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AccessionReport {
     /// The filing.
@@ -478,10 +481,11 @@ pub struct AccessionReport {
     pub records: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
-/// Lists every record of a release that was made from a filing, in all datasets that name filings.
+/// Lists every record of a release that was derived from a filing, in all datasets that name
+/// filings.
 ///
 /// # Errors
-/// `Config` if no record names it; `Store` if the release cannot be read.
+/// Returns `Config` if no record names the filing, and `Store` if the release cannot be read.
 pub async fn trace_accession(
     settings: &RunSettings,
     manifest: Manifest,
@@ -529,7 +533,7 @@ pub async fn trace_accession(
     })
 }
 
-/// Finds the part, the columns and the pointers of a record.
+/// Finds a record's part, columns and pointers.
 async fn find(
     releases: &Releases,
     manifest: &Manifest,
@@ -554,7 +558,7 @@ async fn find(
         .filter(|part| part.may_hold(record_id))
         .collect();
     // Not every dataset is sorted by the prefix of its ids. A part whose key range includes the
-    // record most likely contains it, so it is read first.
+    // record is most likely to contain it, so this part is read first.
     parts.sort_by_key(|part| !part.spans(record_id));
     for part in parts {
         if let Some((record, pointers)) = releases
@@ -572,7 +576,7 @@ async fn find(
     .hint(hint))
 }
 
-/// Returns the record's snapshots whose bytes differ from the fetched ones.
+/// Returns the record's snapshots whose bytes differ from the fetched bytes.
 fn damaged(
     settings: &RunSettings,
     available_snapshots: &AvailableSnapshots,
@@ -607,7 +611,7 @@ fn damaged(
     Ok(differences.into_iter().map(Difference::of_bytes).collect())
 }
 
-/// Returns true if a pointer has the digest of its member instead of the archive's.
+/// Returns true if a pointer has the digest of an archive member instead of the archive's digest.
 fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
     pointer.member.is_some()
         && !entry
@@ -616,7 +620,7 @@ fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
             .any(|input| input.sha256 == pointer.snapshot)
 }
 
-/// Returns the snapshot into which a pointer points.
+/// Returns the snapshot to which a pointer refers.
 pub(super) fn snapshot_of<'a>(
     entry: &'a TaskEntry,
     pointer: &SourcePointer,
@@ -636,7 +640,8 @@ pub(super) fn snapshot_of<'a>(
     })
 }
 
-/// Describes how a member's bytes differ from those the record was made from; none if they do not.
+/// Describes how a member's bytes differ from the bytes that the record was built from. Returns
+/// `None` if they are the same.
 fn damage_of_member(
     settings: &RunSettings,
     snapshots: &Snapshots,
@@ -712,7 +717,8 @@ fn traced_source(
     }
 }
 
-/// Hashes a part and describes how it differs from the manifest; none if it does not.
+/// Hashes a part and describes how the part differs from the manifest. Returns `None` if it does
+/// not differ.
 async fn changed_part(
     releases: &Releases,
     manifest: &Manifest,

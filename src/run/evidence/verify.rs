@@ -1,5 +1,5 @@
 //! Checks that a release and its snapshots have the bytes that were published and fetched, or that
-//! a rebuild gives the same release.
+//! a rebuild produces the same release.
 
 use std::collections::BTreeMap;
 
@@ -29,13 +29,13 @@ pub struct VerifyReport {
     pub parts: usize,
     /// Number of snapshots that were hashed.
     pub snapshots: usize,
-    /// Number of texts of declarations and contracts that were hashed; 0 for a release of an
+    /// Number of declaration and contract texts that were hashed; 0 for a release made by an
     /// earlier version.
     pub declarations: usize,
     /// Missing files of the release, and changed files of the release or its snapshots; empty if
     /// there are none.
     pub problems: Vec<String>,
-    /// Snapshots that are neither in the home nor in the store, and could not be checked.
+    /// Snapshots that could not be checked because neither the home nor the store has them.
     pub missing: Vec<String>,
     /// Snapshots whose path is not a regular file, such as a named pipe.
     pub unreadable: Vec<String>,
@@ -50,9 +50,10 @@ pub struct RebuildReport {
     pub rebuilt_id: Option<ReleaseId>,
     /// The verdict.
     pub replay: Replay,
-    /// Differences despite the same code and inputs.
+    /// Differences that occurred despite identical code and inputs.
     pub differences: Vec<String>,
-    /// Why it cannot be rebuilt, and which version can or which snapshots are missing, by task.
+    /// Why a task cannot be rebuilt, and which version can rebuild it or which snapshots are
+    /// missing, by task.
     pub not_possible: BTreeMap<String, String>,
     /// Remarks for the reader, by task.
     pub notes: BTreeMap<String, Vec<String>>,
@@ -65,11 +66,11 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Compares the manifest's description of each part with its bytes, and rehashes every snapshot,
-/// declaration and sidecar of a release.
+/// Compares the manifest's description of each part with the part's bytes, and rehashes every
+/// snapshot, declaration and sidecar of a release.
 ///
 /// # Errors
-/// `Store` if the manifest itself cannot be read or was changed.
+/// Returns `Store` if the manifest itself cannot be read or was changed.
 pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
     let manifest = manifest(settings, release).await?;
     let mut problems = part_claims::contradictions(settings, &manifest).await;
@@ -83,7 +84,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
         .values()
         .flat_map(|task| &task.inputs)
         .collect();
-    // Equal bytes from several addresses are several files.
+    // Identical bytes from several URLs count as several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     let (mut missing, mut unreadable) = (Vec::new(), Vec::new());
@@ -119,11 +120,11 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     })
 }
 
-/// Rebuilds a release from its snapshots and its own declarations, in a scratch folder, and
-/// compares the two.
+/// Rebuilds a release from its snapshots and its own declarations in a scratch folder, and compares
+/// the two releases.
 ///
 /// # Errors
-/// As building does: `Format`, `Contract`, `Store`.
+/// Returns the errors of a build: `Format`, `Contract` and `Store`.
 pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<RebuildReport> {
     let manifest = manifest(settings, release).await?;
     let scratch = settings.home.scratch("rebuild")?;
@@ -193,7 +194,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         }
     }
     if !contributions.is_empty() {
-        // The release is composed against an empty store, so that nothing is reused.
+        // The release is composed in an empty store, so that nothing is reused.
         let releases = store::Releases::open(&scratch, None)?;
         let contracts = contracts_of(settings, &manifest).await;
         let (is_sample, run_id, published_at) =
@@ -208,7 +209,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
             published_at,
         )
         .await?;
-        // The version of the program is part of the id.
+        // The program version is part of the id.
         let rebuilt = Manifest {
             pubdata_version: manifest.pubdata_version.clone(),
             ..prepared.manifest().clone()
@@ -246,7 +247,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
     Ok(report)
 }
 
-/// Returns the differences of a rebuilt task.
+/// Returns the differences between a rebuilt task and the published one.
 fn differences<'m>(
     manifest: &'m Manifest,
     rebuilt: &'m Manifest,
@@ -293,11 +294,11 @@ fn differences<'m>(
     differences
 }
 
-/// Rebuilds a task with the declarations of some settings, and stages it in `scratch`. May reuse
+/// Rebuilds a task with the declarations in `settings`, and stages it in `scratch`. May reuse
 /// unchanged parts of `previous`.
 ///
 /// # Errors
-/// As building does.
+/// Returns the same errors as a build.
 pub(crate) fn built_again(
     settings: &RunSettings,
     task_id: &str,

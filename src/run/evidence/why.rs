@@ -1,5 +1,5 @@
-//! Explains why records changed in a later release. Each build is repeated with its inputs
-//! exchanged one at a time, and a record is attributed to the exchange that changed it.
+//! Explains why records changed in a later release. Repeats the build with its inputs exchanged one
+//! at a time, and attributes each record to the exchange that changed it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ use pubdata_store::{
     RecordChange, RecordWhy, ReleaseDiff, TaskEntry, changed_inputs, changes_of_records,
 };
 
-/// A build as a release made it.
+/// A build as it was made for a release.
 #[derive(Clone, Copy)]
 struct Made<'a> {
     manifest: &'a Manifest,
@@ -29,23 +29,23 @@ impl Made<'_> {
     }
 }
 
-/// Inputs exchanged from one version of a build to the next. A step has several inputs if no build
-/// with only one of them exchanged is possible.
+/// Inputs exchanged between one version of a build and the next. A step exchanges several inputs at
+/// once if none of them can be exchanged alone.
 type Step = Vec<RecordCause>;
 
-/// Changes of a step in a part; none if it is the only step, which then changed everything that
-/// differs.
+/// A step, with the changes that it made in a part. `None` if it is the only step, which therefore
+/// changed everything that differs.
 type StepChanges = (Step, Option<HashMap<String, Option<RecordChange>>>);
 
-/// The versions of a build between the earlier and the later release, with what was exchanged from
-/// each to the next.
+/// The versions of a build between the earlier and the later release, with the inputs exchanged
+/// between each version and the next.
 #[derive(Default)]
 struct Chain {
-    /// One more than the number of builds.
+    /// The steps. Their number is one more than the number of builds.
     steps: Vec<Step>,
     builds: Vec<StagedBuild>,
     scratch: Vec<Home>,
-    /// Why a step does not have a single cause.
+    /// The reason why a step does not have a single cause.
     reason: Option<String>,
 }
 
@@ -59,13 +59,13 @@ impl Chain {
     }
 }
 
-/// Compares two releases as [`pubdata_store::diff`] does, and explains why each record changed. If
-/// one thing changed, nothing is built; otherwise, the number of builds is one less than the number
-/// of changed things.
+/// Compares two releases just as [`pubdata_store::diff`] does, and explains why each record
+/// changed. If only one input changed, nothing is built. Otherwise, the number of builds is one
+/// less than the number of changed inputs.
 ///
 /// # Errors
-/// As for `diff`, and `Store` if the scratch folder cannot be created or a built part cannot be
-/// read. A failed build is described in the result instead.
+/// Returns the same errors as `diff`, and `Store` if the scratch folder cannot be created or a
+/// built part cannot be read. A failed build is described in the result instead.
 pub async fn explained_diff(
     settings: &RunSettings,
     (old, new): (&Manifest, &Manifest),
@@ -148,7 +148,7 @@ async fn chain(
         not_ours(settings, after).await,
     );
     let is_ours = (not_ours_before.is_none(), not_ours_after.is_none());
-    // Lists that differ only in their order are the same code.
+    // Code versions whose lists differ only in their order are the same code.
     if is_ours == (true, true) {
         exchanged.retain(|cause| *cause != RecordCause::Code);
     }
@@ -161,8 +161,8 @@ async fn chain(
     if exchanged.len() == 1 {
         return Ok(Chain::of_one(exchanged, None));
     }
-    // Only this program's code can build. If one of the two versions is of other code, the code is
-    // exchanged next to that version, before or after all builds.
+    // Only this program's code can build. If one of the two versions was built with other code, the
+    // code is exchanged next to that version, before or after all builds.
     match is_ours {
         (false, false) => return Ok(Chain::of_one(exchanged, not_ours_after)),
         (true, false) => exchanged.sort_by_key(|cause| *cause == RecordCause::Code),
@@ -183,7 +183,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
             | Cause::SampleChanged
             | Cause::DateChanged { .. }
             | Cause::InputsChanged => Some(RecordCause::SourceBytes),
-            // These do not affect records.
+            // These changes do not affect records.
             Cause::LayoutEvidenceChanged
             | Cause::BecameStale { .. }
             | Cause::BecameFresh
@@ -203,7 +203,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
         .collect()
 }
 
-/// Returns why this program cannot rebuild a build as it was made.
+/// Returns the reason why this program cannot repeat a build as it was originally made.
 async fn not_ours(settings: &RunSettings, made: Made<'_>) -> Option<String> {
     match MadeWith::load(settings, made.manifest, made.entry).await {
         Ok(made) => made.not_held,
@@ -246,7 +246,7 @@ async fn build_between(
     Ok(chain)
 }
 
-/// Returns the name of a cause in a sentence.
+/// Returns the name of a cause for use in a sentence.
 pub fn words_of_cause(cause: RecordCause) -> &'static str {
     match cause {
         RecordCause::TaskAdded => "built for the first time",
@@ -258,7 +258,7 @@ pub fn words_of_cause(cause: RecordCause) -> &'static str {
     }
 }
 
-/// Repeats the earlier build with some of its inputs replaced by those of the later one.
+/// Repeats the earlier build, with some of its inputs replaced by those of the later build.
 async fn build_with(
     settings: &RunSettings,
     before: Made<'_>,
@@ -326,8 +326,8 @@ struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    /// Counts the records of a dataset by their causes, part by part, and explains why its examples
-    /// changed.
+    /// Counts the changed records of a dataset by cause, part by part, and explains why its example
+    /// records changed.
     async fn count(
         &self,
         dataset_id: &str,
@@ -340,7 +340,8 @@ impl Explained<'_> {
             .map(|example| (example.record_id.clone(), &mut example.why))
             .collect();
         for (before, after) in pubdata_store::paired_parts(self.old, self.new, dataset_id) {
-            // A part that another task made earlier is counted with the task that makes it now.
+            // A part that a different task made earlier is counted with the task that makes the
+            // part now.
             let Some(part) = after.or(before).filter(|part| part.task_id == self.task_id) else {
                 continue;
             };
@@ -392,8 +393,8 @@ impl Explained<'_> {
         Ok(())
     }
 
-    /// Returns what each step changed in a part, for the given columns. Without columns, uses those
-    /// that both sides of the step have.
+    /// Returns the changes that each step made in a part, for the given columns. If no columns are
+    /// given, uses the columns that both sides of the step have.
     async fn changes(
         &self,
         dataset_id: &str,
@@ -432,7 +433,7 @@ impl Explained<'_> {
         Ok(changes)
     }
 
-    /// Returns a part of a build between the releases.
+    /// Returns a part of one of the builds between the two releases.
     async fn built(
         &self,
         build: &StagedBuild,
@@ -464,7 +465,7 @@ impl Explained<'_> {
         .map(Some)
     }
 
-    /// Returns the addresses of changed files from which a record was taken, before or after.
+    /// Returns the URLs of the changed files from which a record was built, before or after.
     fn urls(&self, record_id: &str, sides: [&Option<PartRows>; 2]) -> Result<BTreeSet<String>> {
         let changed = changed_inputs(
             self.old.tasks.get(self.task_id),
@@ -486,7 +487,8 @@ impl Explained<'_> {
     }
 }
 
-/// Returns the columns that two versions of a part share; none if one lacks the part.
+/// Returns the columns that two versions of a part share. Returns `None` if one of the versions
+/// lacks the part.
 fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Option<Vec<String>> {
     earlier
         .as_ref()
@@ -494,8 +496,8 @@ fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Optio
         .map(|(earlier, later)| earlier.columns_shared_with(later))
 }
 
-/// Returns the causes of a record's change: each step that changed its values or, if these are
-/// unchanged, its pointers.
+/// Returns the causes of a record's change. These are the steps that changed its values or, if no
+/// step changed its values, its pointers.
 fn causes_of(steps: &[StepChanges], record_id: &str, change: Option<RecordChange>) -> Causes {
     let is_of = |changed: &HashMap<String, Option<RecordChange>>| {
         changed

@@ -21,12 +21,13 @@ pub(crate) struct Arrivals {
     pub(crate) snapshots: Vec<Snapshot>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) findings: Vec<SourceFinding>,
-    /// True if a required file could not be fetched, as opposed to being absent.
+    /// True if a required file could not be fetched, rather than being absent.
     pub(crate) is_failed: bool,
 }
 
 impl Arrivals {
-    /// Sorts the results of the files, each with a flag that says if the build requires it.
+    /// Sorts the results of the files. Each file has a flag that says whether the build requires
+    /// it.
     pub(crate) fn new(
         settings: &RunSettings,
         files: &[(FetchTarget, bool)],
@@ -132,7 +133,8 @@ impl Arrivals {
         self.problems.push(Problem::missing(message));
     }
 
-    /// Falls back to the file of an earlier run; returns a description of what is used instead.
+    /// Falls back to the file of an earlier run. Returns a description of the file that is used
+    /// instead.
     fn take_earlier(
         &mut self,
         settings: &RunSettings,
@@ -140,7 +142,7 @@ impl Arrivals {
         request: &Request,
     ) -> Result<String> {
         let snapshots = Snapshots::open(&settings.home)?;
-        // Pages fetched in different runs do not fit together.
+        // Pages that were fetched in different runs do not fit together.
         let is_list = source.is_some_and(|source| source.pages.is_some());
         let earlier = if is_list {
             None
@@ -163,8 +165,8 @@ impl Arrivals {
     }
 }
 
-/// Reports files that their publisher dates in the future. The date is the file's own or `stated`,
-/// the date in the document that describes the file.
+/// Reports files that their publisher dates in the future. The date is either the file's own or
+/// `stated`, which is the date in the document that describes the file.
 fn of_future_dates(
     settings: &RunSettings,
     request: &Request,
@@ -199,7 +201,7 @@ fn of_future_dates(
     Ok(dates.into_iter().map(finding).collect())
 }
 
-/// Reports files whose bytes changed although the publisher's document states no change.
+/// Reports files whose bytes changed even though the publisher's document states no change.
 fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_contradicted = |snapshot: &&Snapshot| {
@@ -220,8 +222,8 @@ fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec
     Ok(found.iter().filter(is_contradicted).map(finding).collect())
 }
 
-/// Reports files whose server states neither their length nor their end, and whose own end proves
-/// nothing.
+/// Reports files whose completeness cannot be verified: the server states neither the length nor
+/// the end of the file, and the end of the file itself proves nothing.
 fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_unknown = |snapshot: &&Snapshot| {

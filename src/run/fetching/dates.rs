@@ -1,5 +1,5 @@
 //! Reads the documents that state when files last changed. A portal generates an export for each
-//! request and states the time of the last change elsewhere.
+//! request and publishes the time of the last change elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::is_future_date;
 use pubdata_fetch::{Fetcher, Request, StatedChange};
 
-/// Largest document that describes a list.
+/// Maximum size of a document that describes a list.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Fetches the documents and dates the files by them. Documents are fetched before the files: a
-/// change in between is then dated too early, never too late. A missing document dates nothing, and
-/// a date in the future is not used.
+/// Fetches the documents and uses them to date the files. Documents are fetched before the files,
+/// so a change in between is dated too early, never too late. If a document is missing or its date
+/// is in the future, its files are not dated.
 pub(crate) async fn date_files(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -84,8 +84,7 @@ fn document(file: &FetchTarget) -> Option<FetchTarget> {
     })
 }
 
-/// Returns the instant that a file's document states, in seconds since 1970-01-01, and its day
-/// (UTC).
+/// Returns the instant stated in a file's document, in seconds since 1970-01-01, and its UTC date.
 fn stated_change(
     fetcher: &Fetcher,
     file: &FetchTarget,

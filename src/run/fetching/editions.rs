@@ -1,5 +1,5 @@
-//! Selects files whose names are labels of periods. Determines which of them to fetch at the run's
-//! clock, and which absent files are merely not published yet.
+//! Selects files whose names contain the label of a period. Determines which of them to fetch at
+//! the run's clock time, and which absent files are simply not published yet.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_core::provenance::Snapshot;
 
-/// Maximum number of earlier labels to ask a server for, one after another, if only the newest are
-/// wanted but are absent.
+/// Maximum number of earlier labels to request from a server, one after another, if only the newest
+/// files are wanted and they are absent.
 const MAX_EARLIER: usize = 24;
 
-/// A source's files that differ only in the label of their period.
+/// Files of a source that differ only in the label of their period.
 #[derive(Debug)]
 pub(crate) struct Series {
     source_id: String,
@@ -26,14 +26,14 @@ pub(crate) struct Series {
     others: BTreeMap<String, String>,
     /// Labels of the editions that may be published by now, oldest first.
     labels: Vec<String>,
-    /// How many of the newest are wanted; none means all.
+    /// Number of newest editions that are wanted; none means all editions.
     last: Option<usize>,
     is_required: bool,
-    /// Earlier files to ask for if newer ones are absent, oldest first.
+    /// Earlier files to request if newer ones are absent, oldest first.
     earlier: Vec<FetchTarget>,
 }
 
-/// Returns the files of a source to fetch now for one partition, and the series of those whose
+/// Returns the files of a source to fetch now for one partition, and the series of the files whose
 /// names are labels.
 pub(crate) fn files_of_source(
     settings: &RunSettings,
@@ -66,7 +66,7 @@ pub(crate) fn files_of_source(
                 .map_or(0, |last| targets.len().saturating_sub(last)),
         );
         files.extend(requested);
-        // A local lookup sends no request, so the number of earlier labels is unlimited.
+        // A local lookup sends no requests, so the number of earlier labels is unlimited.
         let limit = if settings.is_offline || settings.fetch.has_only_local_mirrors() {
             targets.len()
         } else {
@@ -86,7 +86,7 @@ pub(crate) fn files_of_source(
     Ok((files, series))
 }
 
-/// Returns what is missing of a required source whose first edition cannot be published yet.
+/// Describes what is missing from a required source whose first edition cannot be published yet.
 pub(crate) fn before_the_first(
     settings: &RunSettings,
     owner: &Declaration,
@@ -127,8 +127,8 @@ impl Series {
             .unwrap_or(0)
     }
 
-    /// Returns the next earlier files to ask for, with a flag that says if they are required: one
-    /// for each newer file that is absent.
+    /// Returns the next earlier files to request, one for each newer file that is absent. Each file
+    /// has a flag that says whether it is required.
     pub(crate) fn earlier(
         &mut self,
         files: &[(FetchTarget, bool)],
@@ -142,7 +142,7 @@ impl Series {
             .filter(|(file, _)| self.is_of(file))
             .map(|(file, _)| fetched.get(&file.request.url))
             .collect();
-        // A publisher that fails is not asked for earlier files.
+        // If a publisher fails, no earlier files are requested from it.
         if outcomes
             .iter()
             .any(|outcome| matches!(outcome, Some(Fetched::Failed(_))))
@@ -164,8 +164,9 @@ impl Series {
             .collect()
     }
 
-    /// Drops the newest files that are not published yet, and those older than the wanted ones.
-    /// Keeps files that the last build was made from: if they are absent, they are missing.
+    /// Drops the newest files if they are not published yet, and files that are older than the
+    /// wanted ones. Keeps files from which the last build was made: if such a file is absent, it is
+    /// missing.
     pub(crate) fn settle(
         &self,
         files: &mut Vec<(FetchTarget, bool)>,
@@ -192,7 +193,7 @@ impl Series {
             .map(|file| self.index(file))
             .collect();
         there.sort_unstable();
-        // If no file is there, the newest represents the whole series.
+        // If no file exists, the newest file represents the entire series.
         let newest_asked = own.clone().map(|file| self.index(file)).max();
         let newest = there.last().copied();
         let oldest_wanted = self
@@ -209,8 +210,8 @@ impl Series {
             }
             let index = self.index(file);
             match newest {
-                // A gap between files is missing. A file that an earlier run read is missing once
-                // it is gone.
+                // An absent file between existing files is missing. A file that an earlier run read
+                // is missing once it has disappeared.
                 Some(newest) if is_absent(file) => {
                     (index < newest && !is_earlier(index)) || (index > newest && is_known(file))
                 }

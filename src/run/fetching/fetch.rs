@@ -1,4 +1,4 @@
-//! Fetches the wanted files, several at a time, and paged lists to their ends.
+//! Fetches the wanted files, several at a time. Paged lists are fetched to their ends.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,11 @@ use crate::settings::RunSettings;
 use pubdata_core::error::Result;
 use pubdata_fetch::Fetcher;
 
-/// Files fetched at a time, over all hosts; `fetch` itself limits each host.
+/// Maximum number of concurrent file transfers over all hosts. `fetch` itself limits the number for
+/// each host.
 const CONCURRENT_FILES: usize = 8;
 
-/// Fetches every file once, several at a time, and paged lists to their ends.
+/// Fetches every file once, several at a time. Paged lists are fetched to their ends.
 pub(crate) async fn fetch_all(
     settings: &RunSettings,
     fetcher: &Fetcher,

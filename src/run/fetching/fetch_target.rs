@@ -5,17 +5,17 @@ use pubdata_core::pipeline::{DatedBy, Format, Pages};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::Request;
 
-/// Outcome of a file whose bytes were not known before.
+/// Outcome of fetching a file whose bytes were not known before.
 pub(crate) const NEW: &str = "new";
-/// Outcome of a file that was fetched and has the known bytes.
+/// Outcome of fetching a file whose bytes were already known.
 pub(crate) const UNCHANGED: &str = "unchanged";
-/// Outcome of a file that was not fetched, because its publisher's document states no change.
+/// Outcome for a file that was not fetched because its publisher's document states no change.
 pub(crate) const REUSED: &str = "reused";
 
 /// Result of fetching a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Fetched {
-    /// One snapshot, or one for each page.
+    /// One snapshot, or one snapshot per page.
     Snapshots(Vec<Snapshot>),
     Absent,
     NotConfigured(String),
@@ -29,7 +29,7 @@ pub(crate) struct FetchTarget {
     pub(super) paging: Option<Paging>,
     /// Document that states when the file changed.
     pub(crate) dated_by: Option<DatedBy>,
-    /// The date that the document states, if it is in the future and therefore not used.
+    /// The date in that document, if it is in the future and therefore not used.
     pub(crate) future_date: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Paging {
     pub(crate) pages: Pages,
     pub(crate) url: String,
     pub(crate) format: Format,
-    /// Minimum size of all pages together.
+    /// Minimum total size of all pages.
     pub(crate) min_bytes: u64,
 }
 
@@ -53,7 +53,7 @@ impl Fetched {
         }
     }
 
-    /// Describes this result for an address.
+    /// Reports this result for a URL.
     pub(crate) fn report(&self, url: &str, outcome: &'static str) -> FetchedSource {
         let (size_bytes, detail) = match self {
             Self::Snapshots(snapshots) => (

@@ -1,5 +1,5 @@
-//! Creates the fetcher of a run with its logins and accepted host keys, for the publishers or the
-//! mirrors that replace them.
+//! Creates the fetcher of a run, with its logins and accepted host keys. The fetcher contacts the
+//! publishers or the mirrors that replace them.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use pubdata_core::pipeline::{Declarations, Source};
 use pubdata_fetch::{FetchSettings, Fetcher};
 use pubdata_store::{Accepted, Home, Snapshots, accepted};
 
-/// Creates the fetcher of a run. It uses the logins of the declarations, with the host keys that an
-/// operator has accepted in place of the declared ones.
+/// Creates the fetcher of a run. The fetcher uses the logins in the declarations. Host keys that an
+/// operator has accepted replace the declared host keys.
 ///
 /// # Errors
-/// `Config` for invalid settings; `Store` if local files cannot be read.
+/// Returns `Config` for invalid settings, and `Store` if local files cannot be read.
 pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
     check_mirrors(&settings.fetch, &settings.declarations)?;
     let fetch = with_logins(
@@ -53,7 +53,7 @@ pub(crate) fn with_logins(
         let Accepted::HostKey { fingerprint } = acceptance.what else {
             continue;
         };
-        // A key belongs to a server, so one acceptance applies to all of its sources.
+        // A host key belongs to a server, so one acceptance applies to all sources on that server.
         let Some(server) = sources()
             .find(|source| source.source_id == acceptance.id)
             .map(server_of)
@@ -76,10 +76,10 @@ fn server_of(source: &Source) -> &str {
         .map_or("", |rest| rest.split('/').next().unwrap_or_default())
 }
 
-/// Checks that the mirror folders have a folder for a publisher's host.
+/// Checks that at least one mirror folder has a subfolder for a publisher's host.
 ///
 /// # Errors
-/// `Config`, naming the mirrors, if they have content but none of any declared publisher.
+/// Returns `Config`, naming the mirrors, if they have content but none from any declared publisher.
 pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) -> Result<()> {
     let sources = || {
         declarations
@@ -107,7 +107,7 @@ pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) 
     }
     let mut names = BTreeSet::new();
     for folder in fetch.mirror_folders() {
-        // An unreadable folder is reported when it is opened.
+        // A folder that cannot be read is reported when it is opened.
         let Ok(entries) = std::fs::read_dir(folder) else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! Imports and withdraws files that were downloaded manually because a publisher's site refuses
-//! programs. Determines which file of a source they are, and records who imported or withdrew them,
-//! and when.
+//! programs. Determines which of a source's files they are, and records who imported or withdrew
+//! them, and when.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,11 @@ use pubdata_store::{self as store, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEn
 pub struct Import {
     pub source_id: String,
     pub file: PathBuf,
-    /// The address of the source that it was downloaded from.
+    /// The source's URL from which the file was downloaded.
     pub url: Option<String>,
-    /// The publisher's date of the file.
+    /// The publisher's date for the file.
     pub date: Option<Date>,
-    /// Values of the address's variables.
+    /// Values of the URL variables.
     pub keys: BTreeMap<String, String>,
     pub by: String,
 }
@@ -37,16 +37,16 @@ pub struct Import {
 #[derive(Debug, Clone)]
 pub struct Imported {
     pub snapshot: Snapshot,
-    /// `new`, `redated` if these bytes were known under another date, or `unchanged`.
+    /// `new`, `redated` if the same bytes were known under another date, or `unchanged`.
     pub outcome: &'static str,
 }
 
-/// The imported file to withdraw.
+/// The withdrawal of an imported file.
 #[derive(Debug, Clone)]
 pub struct Withdrawal {
     pub source_id: String,
     pub url: Option<String>,
-    /// Values of the address's variables.
+    /// Values of the URL variables.
     pub keys: BTreeMap<String, String>,
     pub by: String,
 }
@@ -55,16 +55,16 @@ pub struct Withdrawal {
 #[derive(Debug, Clone)]
 pub struct Withdrawn {
     pub snapshot: Snapshot,
-    /// The snapshot that is used instead; none if there was none before the import.
+    /// The snapshot that is used instead. `None` if no snapshot existed before the import.
     pub instead: Option<Snapshot>,
 }
 
-/// Makes a file the snapshot of a source's address, after the same checks as a download, and
+/// Makes a file the snapshot of a source's URL, after the same checks as for a download, and
 /// records the import in the ledger.
 ///
 /// # Errors
-/// `Config` if the file of the source is ambiguous; `Fetch` if the file is not of the declared
-/// kind; `Busy` while a run is under way.
+/// Returns `Config` if it is not clear which file of the source is meant, `Fetch` if the file is
+/// not of the declared kind, and `Busy` while a run is under way.
 pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported> {
     refuse_pipe(&import.file)?;
     let _lock = settings.home.lock()?;
@@ -75,7 +75,7 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         .now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date();
-    // The date of an operator east of Greenwich may be a day ahead.
+    // The local date of an operator east of Greenwich may be a day ahead of UTC.
     if let Some(date) = import
         .date
         .filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow))
@@ -115,7 +115,8 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         (false, true) => "redated",
         (false, false) => "unchanged",
     };
-    // Bytes that are imported again replace what their first import replaced.
+    // If the same bytes are imported again, they replace the snapshot that their first import
+    // replaced.
     let same = before.as_ref().filter(|before| {
         before.snapshot.obtained == Obtained::Manual && before.snapshot.sha256 == snapshot.sha256
     });
@@ -140,8 +141,8 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     Ok(Imported { snapshot, outcome })
 }
 
-/// Refuses pipes, sockets and devices: they have no size and may have no end, and the home is
-/// locked while they are read.
+/// Refuses pipes, sockets and devices. They have no size and may never end, and the home is locked
+/// while they are read.
 fn refuse_pipe(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::config(format!(
@@ -153,12 +154,13 @@ fn refuse_pipe(path: &Path) -> Result<()> {
     }
 }
 
-/// Withdraws an imported file, so that the earlier snapshot of its address counts again. Its bytes
-/// stay for the releases made from them, and the ledger records both the import and the withdrawal.
+/// Withdraws an imported file, so that the earlier snapshot of its URL applies again. The file's
+/// bytes are kept for the releases made from them, and the ledger keeps both the import and the
+/// withdrawal.
 ///
 /// # Errors
-/// `Config` if no imported file of the source counts, or several match; `Busy` while a run is under
-/// way.
+/// Returns `Config` if the source has no imported file in use, or if several files match, and
+/// `Busy` while a run is under way.
 pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withdrawn> {
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
@@ -261,7 +263,7 @@ fn write_down(
     store::append_ledger(&settings.home, &entry)
 }
 
-/// Returns the error for an unknown source, with similar names.
+/// Returns the error for an unknown source, with suggestions of similar names.
 pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     let sources = || {
         declarations
@@ -274,7 +276,7 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     let mut near: Vec<&str> = sources()
         .filter(|known| known.contains(source_id) || source_id.contains(&last(known)))
         .collect();
-    // Suggests misspelt names, and names whose family is missing or wrong.
+    // Suggests names with similar spelling, and names with a missing or wrong family.
     near.extend(nearest(source_id, &sources().collect::<Vec<_>>()));
     near.extend(
         sources().filter(|known| nearest(&last(source_id), &[last(known).as_str()]).is_some()),
@@ -301,13 +303,13 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     ))
 }
 
-/// Publishers have no files of earlier years.
+/// Earliest year for which publishers have files.
 const FIRST_YEAR: i16 = 1900;
 
-/// Larger numbers of names are not helpful as a suggestion.
+/// Maximum number of names that are useful as a suggestion.
 const MAX_SUGGESTED: usize = 8;
 
-/// Determines the file of the source that is imported.
+/// Determines which of the source's files is imported.
 fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
     let (owner, source) = settings
         .declarations
@@ -378,8 +380,8 @@ fn no_such_file(source: &Source, import: &Import) -> Error {
     }
 }
 
-/// Refuses an address on a host to which the publisher's page would not lead: a file from there is
-/// not the publisher's.
+/// Refuses a URL on a host to which the publisher's page would not lead, because a file from such a
+/// host is not the publisher's.
 fn check_host(source: &Source, url: &str) -> Result<()> {
     let otherwise = source.listing.iter().flat_map(|listing| &listing.otherwise);
     let declared: Vec<&str> = [source.url.as_str()]

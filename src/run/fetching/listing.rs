@@ -1,5 +1,5 @@
-//! Handles sources whose files are links on a page: the page, the files that it lists, and those
-//! that it no longer lists.
+//! Handles sources whose files are links on a page: the page, the files that it lists, and the
+//! files that it no longer lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use pubdata_core::pipeline::{Listed, Source, expand, is_packed};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Fetcher, Request, links};
 
-/// Largest page of links.
+/// Maximum size of a page of links.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 /// Returns the page that lists a source's files.
@@ -41,7 +41,7 @@ pub(crate) fn listing_page(source: &Source) -> FetchTarget {
     }
 }
 
-/// Returns the files of a source that its page lists, or the reason why there are none.
+/// Returns the files of a source that its page lists, or the reason why the page lists none.
 pub(crate) fn listed_requests(
     fetcher: &Fetcher,
     source: &Source,
@@ -71,9 +71,9 @@ pub(crate) fn listed_requests(
     })
 }
 
-/// Returns the files to fetch if a source's page lists none. They are the newest of each kind among
-/// those that the declaration names and those of the last release. Returns none if the declaration
-/// names none.
+/// Returns the files to fetch if a source's page lists none. These are the newest of each kind
+/// among the files that the declaration names and the files of the last release. The list
+/// is empty if the declaration names no files.
 pub(crate) fn otherwise_requests(
     source: &Source,
     previous: &[Snapshot],
@@ -93,7 +93,7 @@ pub(crate) fn otherwise_requests(
     listed_files(source, &links)
 }
 
-/// Returns the newest files of each kind among links, as requests.
+/// Returns requests for the newest file of each kind among the links.
 pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<FetchTarget>> {
     let Some(listing) = &source.listing else {
         return Ok(Vec::new());
@@ -122,8 +122,8 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Fetc
     listing.newest(links)?.into_iter().map(request).collect()
 }
 
-/// Returns the files of the last release whose kinds a source's page no longer lists; none if an
-/// operator has accepted the loss.
+/// Returns the files of the last release whose kinds a source's page no longer lists. Returns no
+/// files if an operator has accepted the loss.
 pub(crate) fn no_longer_listed<'a>(
     settings: &RunSettings,
     task_id: &str,

@@ -1,5 +1,5 @@
-//! Handles manually imported files during a run: how long they are used, which builds contain them,
-//! and how they are reported.
+//! Handles manually imported files during a run: how long they stay in use, which builds contain
+//! them, and how they are reported.
 
 use super::fetch_target::{FetchTarget, Fetched};
 use super::listing::listed_files;
@@ -10,14 +10,14 @@ use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::{Outcome, Request, recorded_url};
 use pubdata_store::{self as store, Snapshots, TaskEntry};
 
-/// Returns true if a source's files can only be imported manually. With mirrors configured, none
-/// are: a mirror also replaces manual imports.
+/// Returns true if a source's files can only be imported manually. Returns false if mirrors are
+/// configured, because mirrors also replace manual imports.
 pub(crate) fn is_manual(settings: &RunSettings, source: &Source) -> bool {
     source.by_hand && settings.fetch.mirrors.is_empty()
 }
 
-/// Returns the imported snapshot of a file that an operator downloads, or a failure that says what
-/// to do.
+/// Returns the imported snapshot of a file that an operator has to download. If the file was not
+/// imported, returns a failure that says what to do.
 pub(super) fn imported_or_due(settings: &RunSettings, request: &Request) -> Result<Fetched> {
     let url = recorded_url(&request.url)?;
     let known = Snapshots::open(&settings.home)?.known(&request.source_id, &url);
@@ -33,7 +33,8 @@ pub(crate) fn due_message(source_id: &str, url: &str) -> String {
     )
 }
 
-/// Returns the imported files among those that a page lists, or instructions if none are imported.
+/// Returns the imported files among those that a page lists. If none are imported, returns
+/// instructions.
 pub(crate) fn imported_or_due_files(
     settings: &RunSettings,
     source: &Source,
@@ -46,7 +47,7 @@ pub(crate) fn imported_or_due_files(
     })
 }
 
-/// Returns the newest files of each kind that were imported from a page.
+/// Returns the newest imported file of each kind that a page lists.
 pub(crate) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<Vec<FetchTarget>> {
     let manual = snapshots
         .known_of_source(&source.source_id)?
@@ -72,8 +73,8 @@ pub(crate) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Optio
     Ok(known.filter(|known| known.obtained == Obtained::Manual && known.keys == request.keys))
 }
 
-/// Returns true if an imported file stays in use after its publisher was asked. It does until the
-/// publisher has a file that is at least as new.
+/// Returns true if an imported file stays in use after its publisher was asked. The file stays in
+/// use until the publisher has one that is at least as new.
 pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     match answer {
         Ok(Outcome::New(snapshot)) => snapshot.source_date < imported.source_date,
@@ -83,7 +84,7 @@ pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
 }
 
 /// Returns the stated dates of imported files, which are inputs of a build. Omits a date that
-/// equals the day of the import, because it was not stated.
+/// equals the day of the import, because that date was not stated.
 pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
     let is_stated = |input: &&Snapshot| {
         input.obtained == Obtained::Manual && input.fetched_at.get(..10) != Some(&input.source_date)
@@ -95,8 +96,8 @@ pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Explains why a changed date makes another build of the same bytes; none if the date is
-/// unchanged.
+/// Explains why a changed date causes another build from the same bytes. Returns `None` if the date
+/// is unchanged.
 pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
     let is_manual = [known, now]
         .iter()
@@ -109,8 +110,8 @@ pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
     })
 }
 
-/// Returns who imported a file, when, and how to withdraw it; none for a file fetched
-/// automatically.
+/// Describes who imported a file, when, and how to withdraw it. Returns `None` for a file that was
+/// fetched automatically.
 pub(crate) fn import_note(settings: &RunSettings, snapshot: &Snapshot) -> Result<Option<String>> {
     if snapshot.obtained != Obtained::Manual {
         return Ok(None);
@@ -134,7 +135,8 @@ pub(crate) fn import_note(settings: &RunSettings, snapshot: &Snapshot) -> Result
     )))
 }
 
-/// Returns the day on which a file was imported and, if the ledger has it, by whom.
+/// Returns the day on which a file was imported and, if the ledger has this information, the user
+/// who imported it.
 pub(crate) fn imported_when(
     settings: &RunSettings,
     snapshot: &Snapshot,
@@ -147,7 +149,7 @@ pub(crate) fn imported_when(
     })
 }
 
-/// Returns a message if the current build was made from a file that was withdrawn since.
+/// Returns a message if the current build was made from a file that has since been withdrawn.
 pub(crate) fn withdrawn_in(
     settings: &RunSettings,
     build: Option<&TaskEntry>,

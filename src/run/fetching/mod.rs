@@ -1,6 +1,6 @@
-//! Turns sources into snapshots. Determines which files a source needs, from its declaration, the
-//! calendar, a page or a manual import. Then sorts the results for each task. Planning decides
-//! elsewhere what to build, and why.
+//! Turns sources into snapshots. Uses a source's declaration, the calendar, a page or a manual
+//! import to determine which files it needs, and then sorts the results for each task. The planning
+//! module decides what to build, and why.
 
 pub mod arrivals;
 pub mod dates;

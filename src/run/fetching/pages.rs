@@ -1,6 +1,6 @@
 //! Fetches paged lists to their ends. If the publisher states the number of records, a list that
-//! changed meanwhile is fetched again. Otherwise, a row that moves between two pages would be there
-//! twice, or not at all.
+//! changed during the fetch is fetched again. Otherwise, a row that moves between two pages would
+//! appear twice or not at all.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use pubdata_core::pipeline::{CountQuery, expand};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::Request;
 
-/// A list with more pages than this has no end.
+/// Maximum number of pages. A list with more pages is assumed to have no end.
 const MAX_PAGES: u64 = 10_000;
 
-/// How often a list that keeps changing is fetched.
+/// Maximum number of times that a changing list is fetched.
 const LIST_TRIES: u32 = 3;
 
-/// Largest document that states the number of records.
+/// Maximum size of a document that states the number of records.
 const MAX_COUNT_BYTES: u64 = 1 << 20;
 
-/// Result of each address.
+/// Result of fetching each URL.
 type SourcesByUrl = BTreeMap<String, FetchedSource>;
 
-/// The pages of a list and the number of their records, or the reason why it is missing.
+/// The pages of a list and the number of their records, or the reason why the list is missing.
 type ListOfPages = std::result::Result<(Vec<Snapshot>, u64), Fetched>;
 
 impl Paging {
@@ -59,8 +59,8 @@ impl Paging {
 /// Fetches paged lists.
 struct ListFetcher<'a>(&'a SourceFetcher<'a>);
 
-/// Fetches every page of a list. A list has failed if one of its pages fails, or if its records do
-/// not match the publisher's count.
+/// Fetches every page of a list. The list fails if one of its pages fails, or if its records do not
+/// match the publisher's count.
 pub(super) async fn fetch_list(
     source_fetcher: &SourceFetcher<'_>,
     first: &Request,
@@ -94,7 +94,7 @@ impl ListFetcher<'_> {
                 (Some(before), Some(after)) if (before, after) != (records, records) => {
                     difference_of(before, records, after)
                 }
-                // If the publisher stated the number only once, that one counts.
+                // If the publisher stated the number only once, that number is used.
                 (Some(count), None) | (None, Some(count)) if count != records => {
                     difference_of(count, records, count)
                 }
@@ -173,8 +173,8 @@ impl ListFetcher<'_> {
         }
     }
 
-    /// Returns the publisher's number of records; none if the source declares no count or a mirror
-    /// does not have it.
+    /// Returns the publisher's record count. Returns `None` if the source declares no count or a
+    /// mirror does not have it.
     async fn count(
         &self,
         first: &Request,
@@ -216,7 +216,7 @@ impl ListFetcher<'_> {
         sources: &mut SourcesByUrl,
     ) -> Result<Fetched> {
         let (fetched, outcome) = self.0.fetch_one(request).await?;
-        // An address that was new in the first attempt stays new.
+        // A URL that was new in the first attempt stays new.
         let was_new = sources
             .get(&request.url)
             .is_some_and(|source| source.outcome == NEW);
@@ -230,7 +230,7 @@ impl ListFetcher<'_> {
     }
 }
 
-/// Describes how a list differs from the publisher's count of it.
+/// Describes how a list differs from the publisher's record count.
 fn difference_of(before: u64, records: u64, after: u64) -> String {
     if before != after {
         return format!(
@@ -245,8 +245,8 @@ fn difference_of(before: u64, records: u64, after: u64) -> String {
     format!("the pages have {records} records and the publisher counts {before}: {reason}")
 }
 
-/// Returns the number at a path such as `count`, `result.total` or `0.count`; Socrata writes it as
-/// a text.
+/// Returns the number at a path such as `count`, `result.total` or `0.count`. Socrata writes the
+/// number as a string.
 fn count_in(document: &serde_json::Value, member: &str) -> Option<u64> {
     let step = |value: &serde_json::Value, name: &str| match value {
         serde_json::Value::Array(values) => values.get(name.parse::<usize>().ok()?).cloned(),

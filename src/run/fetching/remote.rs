@@ -1,4 +1,4 @@
-//! Reads a snapshot that is in a store but not on this machine, fetching only the bytes that are
+//! Reads a snapshot that is in a store but not on this machine. Fetches only the bytes that are
 //! read.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{SharedStore, Snapshots};
 
-/// Cost of a request, in bytes that could be fetched in the same time. Assumes ten concurrent
-/// requests, each answered within 20 ms, on a line of 100 MB/s.
+/// Cost of a request, expressed as the number of bytes that could be fetched in the same time. The
+/// value assumes ten concurrent requests, each answered within 20 ms, on a 100 MB/s connection.
 pub(crate) const REQUEST_BYTES: u64 = 200_000;
-/// Maximum number of bytes in memory at once, and of one piece.
+/// Maximum number of bytes in memory at once, and of a single piece.
 const BYTES_AT_ONCE: u64 = 32 << 20;
 const PIECE_BYTES: u64 = 8 << 20;
 
@@ -32,9 +32,9 @@ pub(crate) struct RemoteSnapshot {
     runtime: Handle,
     local: File,
     local_path: PathBuf,
-    /// Fetched ranges by start, with their ends; no two touch.
+    /// Fetched ranges, by start offset, with their end offsets. No two ranges touch.
     here: Mutex<BTreeMap<u64, u64>>,
-    /// The whole snapshot, if it was fetched after all.
+    /// The complete snapshot, if it was fetched after all.
     whole: OnceLock<File>,
 }
 
@@ -42,7 +42,7 @@ impl RemoteSnapshot {
     /// Creates an empty local file for a snapshot in a folder.
     ///
     /// # Errors
-    /// `Store` if the file cannot be created.
+    /// Returns `Store` if the file cannot be created.
     pub(crate) fn new(
         store: &SharedStore,
         snapshots: &Snapshots,
@@ -69,19 +69,19 @@ impl RemoteSnapshot {
         })
     }
 
-    /// Returns the local file with the fetched bytes at their offsets. Callers must not read other
-    /// ranges.
+    /// Returns the local file that contains the fetched bytes at their offsets. Callers must not
+    /// read other ranges.
     pub(crate) fn local_path(&self) -> &Path {
         &self.local_path
     }
 
-    /// Fetches byte ranges that are not here yet.
+    /// Fetches the byte ranges that have not been fetched yet.
     ///
     /// # Errors
-    /// `Store` if they cannot be fetched or kept.
+    /// Returns `Store` if the bytes cannot be fetched or kept.
     ///
     /// # Panics
-    /// If another thread panicked while it recorded fetched ranges.
+    /// Panics if another thread panicked while it recorded fetched ranges.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let missing: Vec<Range<u64>> = {
             let here = self.here.lock().expect("nothing panics while holding it");
@@ -139,7 +139,7 @@ impl RemoteSnapshot {
         Ok(())
     }
 
-    /// Reads the rest from a file that has the whole snapshot.
+    /// Uses a file that contains the complete snapshot for all further reads.
     pub(crate) fn use_whole(&self, path: &Path) -> Result<()> {
         let _ = self.whole.set(File::open(path).at("open", path)?);
         Ok(())
@@ -180,7 +180,7 @@ fn is_within(here: &BTreeMap<u64, u64>, range: &Range<u64>) -> bool {
         .is_some_and(|(_, end)| *end >= range.end)
 }
 
-/// Adds a range and merges it with the ranges that it touches.
+/// Adds a range and merges it with the ranges that touch it.
 fn add(here: &mut BTreeMap<u64, u64>, range: Range<u64>) {
     let mut whole = range;
     while let Some((begin, end)) = here

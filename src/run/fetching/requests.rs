@@ -8,7 +8,7 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expand};
 use pubdata_fetch::Request;
 
-/// Returns the files of a source for one partition: every combination of its variables.
+/// Returns the files of a source for one partition, one for each combination of its variables.
 pub(crate) fn requests(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -66,7 +66,7 @@ pub(crate) fn requests(
                             syntax: Syntax::Json
                         }
                 ),
-            // The minimum applies to all pages of a list together.
+            // The minimum size applies to all pages of a list together.
             min_bytes: if source.pages.is_some() {
                 0
             } else {

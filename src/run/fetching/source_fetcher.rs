@@ -1,5 +1,5 @@
-//! Fetches one file of a source: from its publisher, a manual import, or the local snapshots. Stops
-//! asking a host that keeps failing.
+//! Fetches one file of a source, from its publisher, a manual import, or the local snapshots. Stops
+//! sending requests to a host that keeps failing.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -15,20 +15,20 @@ use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Fetcher, Outcome, Request, recorded_url};
 
-/// Number of failures after which a host is not asked again in the same run.
+/// Number of failures after which no more requests are sent to a host in the same run.
 const FAILURES_PER_HOST: usize = 3;
 
-/// Maximum length of a failure's message, in characters.
+/// Maximum length of a failure message, in characters.
 const MAX_CHARACTERS: usize = 1_000;
 
-/// Fetches the files of sources, each by its declared method.
+/// Fetches the files of sources, using the method that each source declares.
 pub(super) struct SourceFetcher<'a> {
     settings: &'a RunSettings,
     pub(crate) fetcher: &'a Fetcher,
     observer: &'a SharedObserver,
-    /// By host.
+    /// Number of failures by host.
     failures: std::sync::Mutex<BTreeMap<String, usize>>,
-    /// When the first file of a pipeline was requested.
+    /// Time at which the first file of each pipeline was requested.
     started: std::sync::Mutex<BTreeMap<String, Instant>>,
 }
 
@@ -53,8 +53,8 @@ impl<'a> SourceFetcher<'a> {
         !self.settings.is_offline && !self.fetcher.is_sample()
     }
 
-    /// Forces an unreadable file to be fetched in full next time, instead of only checked for
-    /// changes: it may have arrived damaged. Does nothing offline.
+    /// Forces a file that cannot be read to be fetched in full next time, instead of only checking
+    /// whether it changed, because it may have been damaged in transit. Does nothing offline.
     pub(crate) fn doubt(&self, snapshot: &Snapshot) -> Result<()> {
         if self.settings.is_offline {
             Ok(())
@@ -64,7 +64,7 @@ impl<'a> SourceFetcher<'a> {
     }
 
     /// Fetches a file within its pipeline's remaining time, so that a slow publisher cannot delay
-    /// the others. The bytes received by then are kept, and the next run resumes after them.
+    /// the others. The bytes received in that time are kept, and the next run resumes after them.
     async fn fetch_in_time(&self, request: &Request) -> Result<Outcome> {
         let pipeline_id = self
             .settings
@@ -99,7 +99,7 @@ impl<'a> SourceFetcher<'a> {
             .unwrap_or_else(too_late)
     }
 
-    /// Fetches a file and returns the result, with the outcome to report.
+    /// Fetches a file. Returns the result and the outcome to report.
     pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, &'static str)> {
         let host = host_of(&request.url).to_owned();
         let failures = || {
@@ -179,7 +179,7 @@ impl<'a> SourceFetcher<'a> {
     }
 }
 
-/// Removes the source and address from a failure's message; callers put them in front themselves.
+/// Removes the source and URL from a failure message, because callers prepend them.
 fn without_places(text: &str, request: &Request) -> Result<String> {
     let url = recorded_url(&request.url)?;
     let text = text
@@ -191,7 +191,8 @@ fn without_places(text: &str, request: &Request) -> Result<String> {
         .to_owned())
 }
 
-/// Limits the length of a message: it may quote what a server sends, and the ledger keeps it.
+/// Limits the length of a message, because it may quote a server's response, and the ledger keeps
+/// it.
 fn cut(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
         text.truncate(end);

@@ -1,5 +1,5 @@
-//! Polls the feeds and the daily indexes, and logs unknown filings. A failed feed is described in
-//! its report and does not affect the others.
+//! Polls the feeds and the daily indexes, and logs unknown filings. If a feed fails, its report
+//! describes the failure and the other feeds are not affected.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,10 +42,10 @@ enum Answer {
 }
 
 impl Follower {
-    /// Opens the log of a home without sending any request.
+    /// Opens the log of a home without sending any requests.
     ///
     /// # Errors
-    /// As [`super::once`].
+    /// Returns the same errors as [`super::once`].
     pub fn open(settings: FollowSettings) -> Result<Self> {
         let FollowSettings {
             home,
@@ -56,8 +56,8 @@ impl Follower {
         let feeds = Feeds::from_declarations(&declarations)?;
         let mut known = KnownFilings::default();
         let log = EventLog::open(&home, |event| known.note(event))?;
-        // The scratch folder is emptied at the start, because fetched feeds may not have been
-        // logged.
+        // The scratch folder is emptied at the start, because the feeds that it contains may not
+        // have been logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
         if state.started_on.is_empty() {
@@ -77,7 +77,7 @@ impl Follower {
         })
     }
 
-    /// Returns the number of the log's last event.
+    /// Returns the sequence number of the log's last event.
     pub fn last_seq(&self) -> u64 {
         self.log.last_seq()
     }
@@ -92,10 +92,10 @@ impl Follower {
     }
 
     /// Polls a feed. The feed of current filings is read page by page until a page ends with a
-    /// known filing; the other is the feed of filings with financial data.
+    /// known filing. The other feed contains filings with financial data.
     ///
     /// # Errors
-    /// `Store` if the log fails. A failure of the feed is described in the report.
+    /// Returns `Store` if the log fails. A failure of the feed is described in the report.
     pub async fn poll(&mut self, feed: Feed) -> Result<PollReport> {
         let requested_at = self.now();
         let mut report = empty_report(feed, None);
@@ -118,7 +118,7 @@ impl Follower {
     /// Reads a daily index and logs the filings that the feeds missed.
     ///
     /// # Errors
-    /// `Store` if the log fails. A failure to read the index is described in the report.
+    /// Returns `Store` if the log fails. A failure to read the index is described in the report.
     pub async fn reconcile(&mut self, day: Date) -> Result<PollReport> {
         let requested_at = self.now();
         let mut report = empty_report(Feed::DailyIndex, Some(day));
@@ -143,8 +143,8 @@ impl Follower {
         self.conclude(report, outcome, requested_at)
     }
 
-    /// Returns the days whose index should exist but was not read. They start with the day on which
-    /// the log began and go back at most as far as declared.
+    /// Returns the days whose index should exist but has not been read. The first day is the day on
+    /// which the log began, unless the declared limit for looking back is later.
     pub fn days_due(&self) -> Vec<Date> {
         let now = self.feeds.zone.civil(self.now());
         let started_on: Date = self.state.started_on.parse().unwrap_or(now.date());
@@ -164,10 +164,10 @@ impl Follower {
             .collect()
     }
 
-    /// Deletes events that are no longer kept.
+    /// Deletes events whose retention period has passed.
     ///
     /// # Errors
-    /// `Store` if the log fails.
+    /// Returns `Store` if the log fails.
     pub fn prune(&mut self) -> Result<()> {
         if let Some(seq) = self.log.prune(self.now())? {
             self.known.drop_until(seq);
@@ -179,10 +179,11 @@ impl Follower {
         self.fetch.clock.now()
     }
 
-    /// Reads all new pages, newest entries first; none if there is nothing to read.
+    /// Reads all new pages, with the newest entries first. Returns `None` if there is nothing to
+    /// read.
     ///
-    /// Nothing is logged before the last page is read. Otherwise, a newer known filing would hide
-    /// older unknown ones the next time.
+    /// Nothing is logged until the last page has been read. Otherwise, a newer known filing would
+    /// hide older unknown filings in the next poll.
     async fn read_pages(&self, report: &mut PollReport) -> Result<Option<(String, FeedPage)>> {
         let paged = self.feeds.current.clone();
         let mut all = FeedPage::default();
@@ -235,7 +236,7 @@ impl Follower {
             || self.log.forgotten().contains(&entry.accession_number)
     }
 
-    /// Fetches and reads a file of a source without keeping its bytes.
+    /// Fetches and reads a file of a source without keeping the file's bytes.
     async fn ask(
         &self,
         polled: &PolledSource,
@@ -294,8 +295,8 @@ impl Follower {
                 None,
             );
             let seen = read_feed(&context, &source_id, reading, &zone);
-            // Keeps one file, in order to detect changes. Files that could not be read, and pages
-            // of a list, are fetched again.
+            // Keeps the file of the XBRL feed in order to detect changes. Files that could not be
+            // read, and pages of a list, are always fetched again.
             let is_kept = seen.is_ok() && reading == Reading::Xbrl;
             if !is_kept {
                 snapshots.forget(&snapshot)?;
@@ -343,8 +344,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Records the result of polling a feed. A failure of the feed is not a failure of the
-    /// follower.
+    /// Records the result of polling a feed. A failure of the feed does not cause the follower to
+    /// fail.
     fn conclude(
         &mut self,
         mut report: PollReport,

@@ -1,4 +1,4 @@
-//! Keeps what is known of the filings in the event log, and derives events from new entries. Known
+//! Tracks the details of the filings in the event log, and derives events from new entries. Known
 //! values are only extended, never replaced.
 
 use std::collections::hash_map::Entry;
@@ -11,12 +11,12 @@ use pubdata_store::{Event, EventKind, Feed, NewEvent, StreamEntity, StreamFiling
 /// The filings whose events are kept.
 #[derive(Default)]
 pub(super) struct KnownFilings {
-    /// With the number of the last event about each.
+    /// Filings by accession number, each with the sequence number of its latest event.
     filings: HashMap<AccessionNumber, (u64, StreamFiling)>,
 }
 
 impl KnownFilings {
-    /// Adds an event of the log.
+    /// Adds an event from the log.
     pub(super) fn note(&mut self, event: Event) {
         if let Ok(accession) = event.accession_number.parse() {
             self.filings.insert(accession, (event.seq, event.filing));
@@ -32,9 +32,9 @@ impl KnownFilings {
         self.filings.contains_key(&accession)
     }
 
-    /// Returns the events for entries: one for each filing that is new or has new details, in the
-    /// order of first appearance. It does not add them to the known filings; the caller does so
-    /// after logging them.
+    /// Returns the events for entries: one for each filing that is new or has new details, in order
+    /// of first appearance. This function does not add the events to the known filings; the caller
+    /// does so after logging them.
     pub(super) fn events(
         &self,
         entries: Vec<FeedEntry>,
@@ -52,8 +52,8 @@ impl KnownFilings {
                     Some((_, known)) => {
                         entry.insert((order, EventKind::Update, known.clone(), false))
                     }
-                    // The earlier details are no longer kept, so it is impossible to say what is
-                    // new.
+                    // The filing's earlier details are no longer kept, so new details cannot be
+                    // identified.
                     None if forgotten.contains(&accession) => continue,
                     None => entry.insert((order, EventKind::Filing, StreamFiling::default(), true)),
                 },
@@ -80,7 +80,7 @@ impl KnownFilings {
     }
 }
 
-/// Adds the details of an entry and returns true if any were new. Known values stay.
+/// Adds the details of an entry and returns true if any details were new. Known values stay.
 fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
     let mut is_more = false;
     if !filing.forms.contains(&entry.form) {
@@ -111,8 +111,8 @@ fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
     is_more
 }
 
-/// Adds a party. One registrant can have two roles in a filing; a party without a role is a known
-/// one.
+/// Adds a party. One registrant can have two roles in a filing. A party without a role is treated
+/// as the same party as a known entry with the same CIK.
 fn add_party(entities: &mut Vec<StreamEntity>, party: Party) -> bool {
     let cik = party.cik.to_string();
     let same_role = entities
@@ -180,10 +180,10 @@ mod tests {
     const A: &str = "0000950170-24-032448";
     const B: &str = "0000950170-24-032449";
 
-    /// CIK and role.
+    /// CIK and role of a party.
     type KnownParty = (String, Option<String>);
 
-    /// Adds entries to the known filings and returns the events as kind, number and parties.
+    /// Adds entries to the known filings and returns each event's kind, number and parties.
     fn events(
         known: &mut KnownFilings,
         entries: Vec<FeedEntry>,

@@ -1,7 +1,7 @@
 //! Follows a publisher's feeds of new filings: polls them in turn, detects new filings, and writes
-//! them to the event log. Each filing is logged once, and later details follow as updates. The
-//! index of each day reveals what the feeds missed. Builds and publishes nothing, and runs beside
-//! `run` and `serve`.
+//! them to the event log. Each filing is logged once, and later details are logged as updates. The
+//! daily index reveals filings that the feeds missed. Builds and publishes nothing, and can run at
+//! the same time as `run` and `serve`.
 
 mod follower;
 mod known_filings;
@@ -23,22 +23,22 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
 use pubdata_store::{Feed, Home, SharedLog, SharedStore};
 
-/// Longest pause before a failed feed is polled again.
+/// Maximum pause before a failed feed is polled again.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
 /// Settings of a follower.
 pub struct FollowSettings {
     pub home: Home,
-    /// Store in which servers on other machines find the follower's log; the home itself if none is
-    /// configured.
+    /// Store in which servers on other machines find the follower's log. This is the home itself if
+    /// no store is configured.
     pub store: SharedStore,
     pub declarations: Declarations,
     pub fetch: FetchSettings,
-    /// Days whose index is read even if it is not due.
+    /// Days whose index is read even if the index is not due.
     pub days: Vec<Date>,
 }
 
-/// Result of polling one feed, or the index of one day.
+/// Result of polling one feed, or of reading the index of one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PollReport {
     /// The feed that was polled.
@@ -49,33 +49,33 @@ pub struct PollReport {
     /// Outcome of the poll.
     #[schemars(extend("enum" = ["read", "unchanged", "absent", "failed"]))]
     pub outcome: &'static str,
-    /// Why it failed or is incomplete; null otherwise.
+    /// Why the poll failed or is incomplete; null otherwise.
     pub detail: Option<String>,
     /// Number of entries or rows that were read.
     pub entries: usize,
-    /// Number of filings among them.
+    /// Number of filings among these entries.
     pub filings: usize,
-    /// Filings that were not known.
+    /// Number of filings that were not known before.
     pub new_filings: usize,
-    /// Known filings with new details.
+    /// Number of known filings with new details.
     pub updates: usize,
-    /// Unreadable entries that were not known before.
+    /// Number of unreadable entries that were not known before.
     pub findings: usize,
 }
 
 /// Result of polling all feeds once: `pubdata follow --once`. Without `--once`, nothing is printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowReport {
-    /// Every feed and index that was polled.
+    /// Results for every feed and index that was polled.
     pub polls: Vec<PollReport>,
-    /// Number of the log's last event; 0 if it has none.
+    /// Sequence number of the log's last event; 0 if the log has no events.
     pub last_seq: u64,
 }
 
 /// Polls every feed once.
 ///
 /// # Errors
-/// `Busy` if another follower is running; `Config` if the declaration of the feeds is invalid;
+/// Returns `Busy` if another follower is running, `Config` if the feed declaration is invalid, and
 /// `Store` if the log fails. A failed feed is described in the report.
 pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
     let days = settings.days.clone();
@@ -104,10 +104,10 @@ pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
 }
 
 /// Polls each feed repeatedly until `stop` completes. The process may be killed between two events
-/// without data loss.
+/// without losing data.
 ///
 /// # Errors
-/// As [`once`]. A failed feed is polled again at growing intervals.
+/// Returns the same errors as [`once`]. A failed feed is polled again at increasing intervals.
 pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) -> Result<()> {
     let clock = settings.fetch.clock.clone();
     let days = settings.days.clone();
@@ -133,7 +133,8 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
             if feed == Feed::DailyIndex {
                 for day in follower.days_due() {
                     let report = follower.reconcile(day).await?;
-                    // The index of a holiday never appears, and is requested again for some days.
+                    // The index of a holiday never appears, so it is requested again for several
+                    // days.
                     if report.outcome == "read" || missing.insert(day) {
                         tell(&report);
                     }
@@ -154,8 +155,8 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
             if let Some(shared) = &mut shared
                 && let Err(error) = shared.push().await
             {
-                // A second follower is a mistake; an unavailable store is tried again with the next
-                // feed.
+                // A second follower is a mistake. If the store is unavailable, it is tried again
+                // with the next feed.
                 if error.kind() == ErrorKind::Busy {
                     return Err(error);
                 }
@@ -185,7 +186,7 @@ fn rest(interval: Duration, failures: u32) -> Duration {
         .min(LONGEST_REST.max(interval))
 }
 
-/// Logs results worth a line.
+/// Logs results that are worth reporting.
 fn tell(report: &PollReport) {
     let PollReport {
         outcome,

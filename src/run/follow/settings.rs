@@ -1,5 +1,5 @@
-//! Reads the declaration of the feeds: their sources, their intervals, and the hour from which the
-//! index of a day exists.
+//! Reads the feed declaration: the sources, the polling intervals, and the hour from which a day's
+//! index exists.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use pubdata_build::normalise::Zone;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, Source, expand};
 
-/// The declaration of the feeds.
+/// Pipeline id of the feed declaration.
 const PIPELINE: &str = "sec.current_filings";
 
 /// The declaration's `[settings]`.
@@ -52,7 +52,7 @@ struct RawIndex {
 #[derive(Debug, Clone)]
 pub(super) struct Feeds {
     pub(super) zone: Zone,
-    /// Newest first, in pages of a fixed number of entries.
+    /// The feed of current filings, newest first, in pages of a fixed number of entries.
     pub(super) current: Paged,
     pub(super) xbrl: PolledSource,
     pub(super) index: Index,
@@ -75,18 +75,19 @@ pub(super) struct Paged {
 #[derive(Debug, Clone)]
 pub(super) struct Index {
     pub(super) polled: PolledSource,
-    /// Template of the file's name by `year`, `quarter`, `month` and `day`.
+    /// Template for the file name, with the variables `year`, `quarter`, `month` and `day`.
     pub(super) file: String,
-    /// The hour of the next day, in the publisher's time zone, from which the index exists.
+    /// The hour of the next day, in the publisher's time zone, at which the index becomes
+    /// available.
     pub(super) from_hour: i8,
     pub(super) look_back_days: u16,
 }
 
 impl Feeds {
-    /// Reads the declaration of the feeds.
+    /// Reads the feed declaration.
     ///
     /// # Errors
-    /// `Config`, naming what is missing or wrong.
+    /// Returns `Config`, naming what is missing or wrong.
     pub(super) fn from_declarations(declarations: &Declarations) -> Result<Self> {
         let declaration = declarations.pipelines.get(PIPELINE).ok_or_else(|| {
             Error::config(format!("there is no declaration `{PIPELINE}` of feeds"))
@@ -165,10 +166,10 @@ impl Feeds {
 }
 
 impl Index {
-    /// Returns the name of a day's file.
+    /// Returns the name of a day's index file.
     ///
     /// # Errors
-    /// `Config` if the template has an unknown variable.
+    /// Returns `Config` if the template has an unknown variable.
     pub(super) fn file_of(&self, day: jiff::civil::Date) -> Result<String> {
         let (year, quarter) = (day.year().to_string(), ((day.month() + 2) / 3).to_string());
         let (month, day) = (format!("{:02}", day.month()), format!("{:02}", day.day()));
@@ -188,11 +189,10 @@ impl Index {
     }
 }
 
-/// Checks the declaration of the feeds without sending any request. Declarations without feeds are
-/// valid.
+/// Checks the feed declaration without sending any requests. Declarations without feeds are valid.
 ///
 /// # Errors
-/// `Config`, naming what is missing or wrong.
+/// Returns `Config`, naming what is missing or wrong.
 pub fn check(declarations: &Declarations) -> Result<()> {
     if declarations.pipelines.contains_key(PIPELINE) {
         Feeds::from_declarations(declarations).map(|_| ())

@@ -1,4 +1,4 @@
-//! Describes publishers' files as inputs and datasets of a release as outputs.
+//! Describes publishers' files as inputs, and the datasets of a release as outputs.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Snapshot, SourceRows};
 use pubdata_store::{Manifest, Part, Releases};
 
-/// Maximum number of files of one source listed as the origin of a column. They have the same
-/// columns, and a paged list has hundreds of them.
+/// Maximum number of files per source that are listed as the origin of a column. All files of a
+/// source have the same columns, and a paged list may have hundreds of files.
 const FILES_OF_A_SOURCE: usize = 20;
 
-/// Level of detail for a dataset.
+/// Level of detail in the description of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// All known facts.
     Full,
-    /// Name and version only, if nothing is new.
+    /// Name and version only, because nothing is new.
     Named,
 }
 
-/// Describes a publisher's file, with its address as name and its digest as version.
+/// Describes a publisher's file, with the file's URL as its name and the digest as its version.
 pub(super) fn input(snapshot: &Snapshot, rows: Option<&SourceRows>, extent: Extent) -> Dataset {
     let (namespace, name) = named_by_address(&snapshot.url);
     let mut facets =
@@ -51,8 +51,8 @@ pub(super) fn input(snapshot: &Snapshot, rows: Option<&SourceRows>, extent: Exte
     }
 }
 
-/// Describes all files that a build read. Rows are counted by source, so only a source with a
-/// single file has them.
+/// Describes all files that a build read. Rows are counted by source, so row counts are available
+/// only for sources with a single file.
 pub(super) fn inputs(
     snapshots: &[Snapshot],
     rows: &BTreeMap<String, SourceRows>,
@@ -83,7 +83,7 @@ pub(super) struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
-    /// Describes the datasets that have parts of a task, with these parts.
+    /// Describes the datasets that have parts of a task, together with these parts.
     pub(super) async fn of_task(
         &self,
         task_id: &str,
@@ -152,8 +152,8 @@ impl Outputs<'_> {
         outputs
     }
 
-    /// Counts the null cells of each column, from the files' own statistics. Lists have statistics
-    /// of their members only and are omitted.
+    /// Counts the null cells of each column, using the files' own statistics. List columns are
+    /// omitted because they have statistics only for their elements.
     async fn null_counts(
         &self,
         contract: &Contract,
@@ -184,8 +184,8 @@ fn field(column: &pubdata_core::contract::Column) -> Value {
 }
 
 /// Returns the publisher's columns from which a column comes. Includes columns that are mapped
-/// under the same name, if the builder reads them unchanged and the declaration names one column
-/// that all files have. Omits columns that the code joins, derives or composes.
+/// under the same name if the builder reads them unchanged and the declaration names a single
+/// column that all files have. Omits columns that the code joins, derives or composes.
 fn column_lineage(
     declaration: &Declaration,
     contract: &Contract,
@@ -229,8 +229,8 @@ fn column_lineage(
     (!fields.is_empty()).then(|| json!({ "fields": fields }))
 }
 
-/// Splits an address as the specification names datasets: scheme and host, and the rest. A bundled
-/// file has no host.
+/// Splits a URL into the two parts of an OpenLineage dataset name: scheme and host, and the rest. A
+/// bundled file has no host.
 fn named_by_address(url: &str) -> (String, String) {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (scheme, name) = url.split_once(':').unwrap_or(("file", url));
@@ -246,8 +246,8 @@ fn named_by_address(url: &str) -> (String, String) {
     }
 }
 
-/// Encodes a text as a URI that every reader accepts. Invalid characters are percent-encoded, and
-/// encoded ones stay.
+/// Encodes text as a URI that every reader accepts. Percent-encodes invalid characters; characters
+/// that are already encoded stay as they are.
 fn uri(text: &str) -> String {
     let is_of_address =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte);

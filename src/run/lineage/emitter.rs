@@ -1,5 +1,5 @@
-//! Observes a run and reports it as lineage events: to the run's file in the home, and to an
-//! address if one is set.
+//! Observes a run and reports it as lineage events, which are written to the run's file in the home
+//! and sent to a URL if one is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::FetchProgress;
 use pubdata_store::{self as store, Manifest, redact_folders};
 
-/// Name of the job to which the tasks' jobs belong.
+/// Name of the parent job of all tasks' jobs.
 const RUN: &str = "run";
 
-/// Reports a run while it is under way, and forwards to another observer.
+/// Reports a run while it is under way, and forwards all calls to another observer.
 pub struct Emitter {
     shown: SharedObserver,
     settings: RunSettings,
@@ -31,16 +31,16 @@ pub struct Emitter {
 /// Progress of the reports so far.
 #[derive(Default)]
 struct EmitterState {
-    /// None before a run has started.
+    /// The started run; none before a run has started.
     run: Option<StartedRun>,
     sender: Option<Sender>,
     /// Files of the tasks that changed.
     files: BTreeMap<String, Vec<Snapshot>>,
     started_tasks: BTreeSet<String>,
-    /// When the build of a task ended, with or without success.
+    /// Time at which the build of each task ended, with or without success.
     built: BTreeMap<String, Timestamp>,
     ended: BTreeSet<String>,
-    /// True if the file has failed, which is logged once.
+    /// True if writing the file has failed. The failure is logged only once.
     is_unwritten: bool,
 }
 
@@ -52,8 +52,8 @@ struct StartedRun {
 }
 
 impl Emitter {
-    /// Creates an emitter for runs with these settings, under the installation's name, and for an
-    /// address if one is given. Needs the runtime.
+    /// Creates an emitter for runs with these settings, with the installation's name and optionally
+    /// a URL. Requires the runtime.
     pub fn new(
         shown: SharedObserver,
         settings: RunSettings,
@@ -78,11 +78,12 @@ impl Emitter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports the end of a run, waits for the address, and returns an error if events were not
-    /// delivered. Does nothing if no run has started.
+    /// Reports the end of a run and waits for delivery to the URL. Does nothing if no run has
+    /// started.
     ///
     /// # Errors
-    /// As for [`pubdata_fetch::Address`], and `Fetch` if delivery took longer than a minute.
+    /// Returns an error if events were not delivered: the same errors as for
+    /// [`pubdata_fetch::Address`], and `Fetch` if delivery took longer than a minute.
     pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
         let Some(run) = self.state().run.clone() else {
             return Ok(());
@@ -155,7 +156,7 @@ impl Emitter {
         }
     }
 
-    /// Reports the tasks of a completed run that were not reported yet.
+    /// Reports the tasks of a completed run that have not been reported yet.
     async fn tell_tasks(&self, run: &StartedRun, report: &RunReport) {
         let manifest = match &report.release_id {
             Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
@@ -173,8 +174,8 @@ impl Emitter {
         }
     }
 
-    /// Reports a task whose build is valid, new or reused. The task still counts as failed if an
-    /// edition is late.
+    /// Reports a task whose build is valid, whether new or reused. The task still counts as failed
+    /// if an edition is late.
     async fn tell_task(&self, run: &StartedRun, task: &TaskReport, manifest: Option<&Manifest>) {
         let is_built = matches!(task.outcome, "built" | "resumed");
         let extent = if is_built {
@@ -244,7 +245,7 @@ impl Emitter {
         self.state().ended.insert(task.task_id.clone());
     }
 
-    /// Reports that a task starts, once.
+    /// Reports, only once, that a task has started.
     fn begin(&self, run: &StartedRun, task_id: &str) {
         if !self.state().started_tasks.insert(task_id.to_owned()) {
             return;
@@ -266,7 +267,7 @@ impl Emitter {
         });
     }
 
-    /// Reports that a task failed and has nothing new in the release.
+    /// Reports that a task failed and contributes nothing new to the release.
     fn fail(&self, run: &StartedRun, task_id: &str, text: &str, read: Vec<Dataset>) {
         self.begin(run, task_id);
         self.emit(&Event {
@@ -281,7 +282,7 @@ impl Emitter {
         self.state().ended.insert(task_id.to_owned());
     }
 
-    /// Writes an event to the file and sends it to the address.
+    /// Writes an event to the file and sends it to the URL.
     fn emit(&self, event: &Event) {
         let event = event.to_json();
         let mut state = self.state();
@@ -327,7 +328,7 @@ impl Emitter {
             .get(task_id.split('/').next().unwrap_or(task_id))
     }
 
-    /// Returns the text of a declaration's file.
+    /// Returns the text of a declaration file.
     fn declared_text(&self, declaration: &Declaration) -> Option<String> {
         let path = format!(
             "pipelines/{}.toml",
@@ -373,7 +374,8 @@ impl Observer for Emitter {
             job: job.clone(),
         };
         self.state().run = Some(run.clone());
-        // Events of an earlier commit of the same plan stay: that was another run of the job.
+        // Events of an earlier commit of the same plan are kept, because that commit was a
+        // different run of the job.
         self.emit(&Event {
             event_type: EventType::Start,
             at,
@@ -444,7 +446,7 @@ impl Observer for Emitter {
     }
 }
 
-/// Returns a test event, which lets an operator check delivery.
+/// Returns a test event, which an operator can use to check delivery.
 pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
     let at = Timestamp::now();
     let of = JobRun {
@@ -467,7 +469,7 @@ pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Returns the namespace of jobs: the installation and channel.
+/// Returns the namespace of jobs, which consists of the installation and the channel.
 fn namespace_of(namespace: &str, channel: &str) -> String {
     format!("{namespace}/{channel}")
 }
@@ -479,7 +481,7 @@ fn run_facets() -> Facets {
     )
 }
 
-/// Returns the facets of a task's run; only the parent names the processing engine.
+/// Returns the facets of a task's run. Only the parent names the processing engine.
 fn facets_of_task(run: &StartedRun) -> Facets {
     Facets::default().with("parent", run.job.as_parent())
 }

@@ -1,5 +1,5 @@
-//! Serialises events and facets as specified by OpenLineage 2-0-2, with the version of each facet
-//! that was the newest in 2026-11.
+//! Serialises events and facets as specified by OpenLineage 2-0-2, using the facet versions that
+//! were current in 2026-11.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,14 +7,13 @@ use serde_json::{Map, Value, json};
 
 use pubdata_core::ids::Digest;
 
-/// Prefix of the names of the specification's schemas. These are names only; no request is sent to
-/// them.
+/// Prefix of the specification's schema names. These are only names; no requests are sent to them.
 const SPECIFICATION: &str = "openlineage.io/spec";
 
 /// Version of the events.
 const EVENT_VERSION: &str = "2-0-2";
 
-/// Facets by their key in an event: version and name of the schema.
+/// Schema version and name of each facet, by the facet's key in an event.
 const FACETS: [(&str, &str, &str); 14] = [
     ("columnLineage", "1-2-0", "ColumnLineageDatasetFacet"),
     (
@@ -51,7 +50,7 @@ pub(super) enum EventType {
     Start,
     Complete,
     Fail,
-    /// Neither of these: a test.
+    /// Neither of these types, for example a test event.
     Other,
 }
 
@@ -61,7 +60,7 @@ pub(super) enum EventType {
 pub(super) struct Facets(Map<String, Value>);
 
 impl Facets {
-    /// Adds a facet, an object with the fields of its schema, and returns the facets.
+    /// Adds a facet, given as an object with the fields of its schema, and returns the facets.
     pub(super) fn with(mut self, key: &str, fields: Value) -> Self {
         self.add(key, fields);
         self
@@ -93,13 +92,13 @@ pub(super) struct JobRun {
 }
 
 impl JobRun {
-    /// Returns the facet of runs that are part of this one.
+    /// Returns the facet for runs that are part of this run.
     pub(super) fn as_parent(&self) -> Value {
         json!({ "run": { "runId": self.run_id }, "job": { "namespace": self.namespace, "name": self.name } })
     }
 }
 
-/// A file that was read, or a dataset that was made.
+/// A file that was read, or a dataset that was built.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Dataset {
     pub(super) namespace: String,
@@ -139,18 +138,18 @@ impl Event {
     }
 }
 
-/// Returns the producer: a package URL of this version of the program.
+/// Returns the event producer, which is the package URL of this version of the program.
 fn producer() -> String {
     format!("pkg:generic/pubdata@{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Formats an instant to the millisecond, which all readers accept.
+/// Formats an instant with millisecond precision, which all readers accept.
 fn instant(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// Returns the id of a job's run: a version 7 UUID, as the specification advises. It is made of the
-/// start of the run and the hash of its names.
+/// Returns the id of a job's run, which is a version 7 UUID, as the specification recommends. It
+/// consists of the run's start time and a hash of the names.
 pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
     let instant = u64::try_from(began_at.as_millisecond())
         .unwrap_or(0)
@@ -178,7 +177,7 @@ mod tests {
 
     #[test]
     fn run_id_is_a_uuid_of_its_instant_and_all_its_names() {
-        // The example of version 7 in RFC 9562, appendix A.6.
+        // The version 7 example from RFC 9562, appendix A.6.
         let instant: Timestamp = "2022-02-22T14:22:22-05:00".parse().unwrap();
         let id = uuid(instant, &["run", "task"]);
         assert!(id.starts_with("017f22e2-79b0-7"), "{id}");

@@ -1,5 +1,5 @@
-//! Sends events to an address one after another, in parallel with the run. It never delays the
-//! builds, and the end of a run only for a bounded time.
+//! Sends events to a URL one after another, in parallel with the run. Sending never delays the
+//! builds, and delays the end of the run only for a limited time.
 
 use std::time::Duration;
 
@@ -9,21 +9,22 @@ use tokio::task::JoinHandle;
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Address, FetchSettings};
 
-/// How long a completed run waits for the delivery of its events.
+/// Maximum time for which a completed run waits for the delivery of its events.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Number of rejected events after which sending stops. One event may itself be invalid; after
-/// several, the address is at fault.
+/// Number of rejected events after which sending stops. A single rejected event may itself be
+/// invalid; after several, the receiver is at fault.
 const MAX_REFUSED: usize = 3;
 
 pub(super) struct Sender {
-    /// Unbounded, but limited by two events of bounded size for each task and for the run.
+    /// Unbounded, but limited in practice: each task and the run itself send at most two events of
+    /// limited size.
     events: UnboundedSender<Vec<u8>>,
     sending: JoinHandle<Result<()>>,
 }
 
 impl Sender {
-    /// Starts sending. Needs the runtime.
+    /// Starts sending. Requires the runtime.
     pub(super) fn start(settings: FetchSettings, address: String) -> Self {
         let (events, waiting) = unbounded_channel();
         Self {
@@ -41,8 +42,8 @@ impl Sender {
     /// Waits until all events are delivered.
     ///
     /// # Errors
-    /// `Fetch` if some were not delivered, or not in time; `Config` for an address that cannot
-    /// receive events.
+    /// Returns `Fetch` if some events were not delivered, or not in time, and `Config` for a URL
+    /// that cannot receive events.
     pub(super) async fn finish(self) -> Result<()> {
         let Self {
             events,

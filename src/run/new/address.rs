@@ -1,4 +1,4 @@
-//! Parses the address of a list, which may have pages.
+//! Parses the URL of a list, which may have pages.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use super::place::Place;
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::Request;
 
-/// Returns the address as a template, with the number of records of a page if it has pages.
+/// Returns the URL as a template. If the list has pages, also returns the number of records per
+/// page.
 pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
     if !["https://", "sftp://"]
         .iter()
@@ -47,7 +48,7 @@ fn is_page_size(name: &str) -> bool {
         .any(|word| name.ends_with(word))
 }
 
-/// Creates the request for the file, or for its first page.
+/// Creates the request for the list's only file, or for the first page.
 pub(super) fn request(url: &str, place: &Place) -> Request {
     Request {
         source_id: place.pipeline_id(),

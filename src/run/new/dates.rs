@@ -4,28 +4,29 @@
 use super::sample::Column;
 use pubdata_build::normalise::{Day, day_from_epoch, day_from_pattern, us_date, without_time};
 
-/// Percentage of a column's cells that must be dates of one format.
+/// Minimum percentage of a column's cells that must be dates of the same format.
 const MOST: usize = 95;
 
-/// Larger numbers are milliseconds rather than seconds: no permit has a date this many seconds
-/// after 1970.
+/// Larger numbers are milliseconds rather than seconds, because no permit has a date this many
+/// seconds after 1970.
 const MAX_SECONDS: i64 = 100_000_000_000;
 
 /// Content of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Dates in the format of that name.
+    /// Dates in the format with this name.
     Days(&'static str),
-    /// Numbers with slashes that do not show if the month or the day comes first, with an example.
+    /// Dates with slashes that do not reveal whether the month or the day comes first, with an
+    /// example.
     Ambiguous(String),
-    /// The day comes first, with a cell that shows it.
+    /// Dates in which the day comes first, with a cell that proves this order.
     DayFirst(String),
     /// No dates, or an unsupported format.
     Other,
     Empty,
 }
 
-/// Returns true for placeholders without a date, in whatever format.
+/// Returns true for placeholders that contain no date, in any format.
 fn is_none(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0' | b'-' | b'/'))
 }
@@ -39,10 +40,10 @@ pub(super) fn form_of(column: &Column) -> Form {
     let are = |is_such: &dyn Fn(&str) -> bool| {
         texts.iter().filter(|text| is_such(text)).count() * 100 >= texts.len() * MOST
     };
-    // Plausible dates of a permit: other numbers hardly ever all fall into this range.
+    // Range of plausible dates for a permit. Other numbers rarely all fall into this range.
     let is_likely = |day: Day| ("1950-01-01".."2060-01-01").contains(&day.to_string().as_str());
-    // Size distinguishes seconds from milliseconds: smaller numbers are seconds, so milliseconds
-    // are read from 1973 on.
+    // The magnitude distinguishes seconds from milliseconds. Smaller numbers are seconds, so
+    // milliseconds are recognised only for dates from 1973 on.
     let is_below = |text: &str| {
         text.parse::<i64>()
             .is_ok_and(|units| units.abs() < MAX_SECONDS)
@@ -104,9 +105,9 @@ fn slashes(text: &str) -> Option<(u32, u32, &str)> {
     .then_some((one, two, day))
 }
 
-/// Detects the format of each column, with the column that proves it if another one does. A
-/// publisher writes all its dates in one way, so one column with slashes may prove the format of
-/// the others.
+/// Detects the format of each column. If another column proves the format, also returns that
+/// column. A publisher writes all its dates in the same way, so one column with slashes may prove
+/// the format of the others.
 pub(super) fn forms(columns: &[Column]) -> Vec<(Form, Option<String>)> {
     let alone: Vec<Form> = columns.iter().map(form_of).collect();
     let proven = alone

@@ -1,4 +1,4 @@
-//! Writes a declaration from guesses. A comment after each guess gives its reason, and a comment
+//! Writes a declaration from guesses. A comment after each guess gives the reason, and a comment
 //! marks each place where the operator must decide.
 
 use super::draft::{Decision, Draft, Writer, one_line, rounded_down, rounded_up, rows};
@@ -12,10 +12,11 @@ use super::vocabulary::GuessedWord;
 use crate::toml_text::quoted;
 use pubdata_core::pipeline::{EvidenceKind, Format};
 
-/// Number of rows of a bucket that fit into memory; builds with more rows are split.
+/// Maximum number of rows in a bucket that fit into memory. Builds with more rows are split into
+/// buckets.
 const ROWS_OF_A_BUCKET: u64 = 200_000;
 
-/// Maximum number of words per table that get a comment; the probe lists the others.
+/// Maximum number of terms per table that get a comment. The probe lists the other terms.
 const MAX_WORDS: usize = 80;
 
 /// Writes the declaration and lists its open decisions.
@@ -159,7 +160,7 @@ fn source(writer: &mut Writer, draft: &Draft<'_>) {
     writer.line(&format!("min_bytes = {least}\nmax_bytes = {most}"));
 }
 
-/// Returns a question if the address may return only a part of the list.
+/// Returns a question for the operator if the URL may return only a part of the list.
 fn doubt_about_the_url(draft: &Draft<'_>) -> Option<String> {
     let records = draft.sample.records;
     let is_round = draft.sample.is_whole && records >= 1_000 && records.is_multiple_of(1_000);
@@ -286,7 +287,7 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
         Some(&doubt),
     );
     if draft.has_contractor() {
-        // A contact needs a known role, and a part of the list may have none at all.
+        // A contact must have a known role, and a part of the list may contain no contacts at all.
         expectation(writer, "permit.contact", contacts / 2, None);
     }
 }
@@ -308,8 +309,8 @@ fn expectation(writer: &mut Writer, dataset_id: &str, rows: u64, doubt: Option<&
     writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
 }
 
-/// Returns the minimum number of rows of a build: four fifths of the rows seen, rounded down to one
-/// digit.
+/// Returns the minimum number of rows for a build: four fifths of the rows that were seen, rounded
+/// down to one significant digit.
 fn floor(rows: u64) -> u64 {
     rounded_down(rows * 4 / 5)
 }
@@ -419,7 +420,8 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
     }
 }
 
-/// Returns true if the street line also contains city, state and ZIP code, and no column has them.
+/// Returns true if the street line also contains the city, state and ZIP code, and no column
+/// contains them separately.
 pub(super) fn has_whole_addresses(sample: &Sample, guesses: &Guesses) -> bool {
     let is_whole = |text: &str| {
         let last = text.rsplit([',', ' ']).next().unwrap_or_default();

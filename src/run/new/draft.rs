@@ -1,5 +1,5 @@
-//! Holds the input of a new declaration, and the text written line by line, with comments where the
-//! operator must decide.
+//! Holds the input of a new declaration and the text that is written line by line, with comments
+//! where the operator must decide.
 
 use std::fmt::Write;
 
@@ -16,9 +16,9 @@ use pubdata_core::pipeline::EvidenceKind;
 /// A decision that only the operator can make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Decision {
-    /// Key of the declaration, such as `source.columns.issued_date` or `settings.status`.
+    /// The declaration's key, such as `source.columns.issued_date` or `settings.status`.
     pub key: String,
-    /// The question to decide.
+    /// The question for the operator.
     pub text: String,
 }
 
@@ -30,10 +30,10 @@ pub(super) struct Draft<'d> {
     pub(super) words: &'d [GuessedWord],
     pub(super) dates: &'d [&'static str],
     pub(super) evidence: EvidenceKind,
-    /// `2026-11`.
+    /// The current month, such as `2026-11`.
     pub(super) month: &'d str,
     pub(super) url: &'d str,
-    /// Records of a page, if the list has pages.
+    /// Number of records per page, if the list has pages.
     pub(super) page: Option<u64>,
     pub(super) publisher: Option<&'d str>,
     pub(super) licence: Option<&'d str>,
@@ -71,7 +71,7 @@ impl Writer {
 }
 
 impl Draft<'_> {
-    /// Returns true if the list has contractors whose names are read.
+    /// Returns true if the list contains contractors whose names are read.
     pub(super) fn has_contractor(&self) -> bool {
         ["contractor_name", "contractor_business_name"]
             .iter()
@@ -79,7 +79,8 @@ impl Draft<'_> {
     }
 }
 
-/// Returns the number of rows of the whole file, estimated from its size if not all were seen.
+/// Returns the number of rows in the complete file. If not all rows were seen, the number is
+/// estimated from the file's size.
 pub(super) fn rows(sample: &Sample) -> u64 {
     match sample.total_bytes {
         Some(total) if !sample.is_whole => u64::try_from(
@@ -102,7 +103,7 @@ pub(super) fn rounded_up(number: u64) -> u64 {
     number.div_ceil(unit) * unit
 }
 
-/// Replaces characters of a text that a comment cannot contain.
+/// Replaces characters that a comment cannot contain.
 pub(super) fn one_line(text: &str) -> String {
     text.chars()
         .map(|character| {

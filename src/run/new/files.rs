@@ -1,5 +1,5 @@
-//! Writes the files of a new list to a folder of declarations. Existing files are overwritten only
-//! if forced.
+//! Writes the files of a new list to a declaration folder. Existing files are overwritten only if
+//! forced.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,16 @@ pub(super) struct NewFiles {
     declaration: String,
     case: String,
     title: String,
-    /// The declarations in the folder; for a new folder, the built-in ones.
+    /// The declarations in the folder, or the built-in declarations if the folder is new.
     pub(super) declared: DeclarationFiles,
     pub(super) is_new: bool,
 }
 
 impl NewFiles {
-    /// Examines the folder, and refuses it if it has the list's files.
+    /// Examines the folder, and refuses it if it already contains the list's files.
     ///
     /// # Errors
-    /// `Config` if the folder has no declarations, or already has the list.
+    /// Returns `Config` if the folder has no declarations, or already has the list.
     pub(super) fn prepare(folder: &Path, place: &Place, is_forced: bool) -> Result<Self> {
         let is_empty =
             || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
@@ -63,11 +63,11 @@ impl NewFiles {
         })
     }
 
-    /// Writes declaration and fixture, and everything built in to a new folder. Returns the names
-    /// of the list's own files.
+    /// Writes the declaration and the fixture. If the folder is new, also writes all built-in
+    /// files. Returns the names of the list's own files.
     ///
     /// # Errors
-    /// `Store`, naming the file that cannot be written.
+    /// Returns `Store`, naming the file that cannot be written.
     pub(super) fn write(
         &self,
         declaration: &str,

@@ -1,14 +1,14 @@
-//! Checks that the cells of a column agree with the meaning of its name. A name alone is not
-//! enough: a misread column gives wrong figures.
+//! Checks that the cells of a column agree with the meaning of the column's name. A name alone is
+//! not sufficient evidence, because a misinterpreted column yields wrong figures.
 
 use super::dates::Form;
 use super::sample::Column;
 use pubdata_build::normalise::{degrees, unscaled};
 
-/// Returns true if a cell is of a kind.
+/// Predicate that returns true if a cell has the expected kind of content.
 type IsSuch<'c> = &'c dyn Fn(&str) -> bool;
 
-/// Our columns of dates.
+/// Our date columns.
 pub(super) const DAYS: &[&str] = &[
     "applied_date",
     "issued_date",
@@ -17,7 +17,7 @@ pub(super) const DAYS: &[&str] = &[
     "status_date",
 ];
 
-/// Our columns of words that are looked up in tables or published unchanged.
+/// Our columns with terms that are looked up in tables or published unchanged.
 const CODES: &[&str] = &[
     "type",
     "type_raw",
@@ -31,7 +31,7 @@ const CODES: &[&str] = &[
     "property_class_raw",
 ];
 
-/// A column with more distinct words than this has no codes.
+/// Maximum number of distinct values in a column of codes.
 const MAX_WORDS: usize = 500;
 
 /// Returns true if the cells of a column can be checked.
@@ -63,7 +63,7 @@ pub(super) fn is_checked(ours: &str) -> bool {
         || super::known::PIECES.contains(&ours)
 }
 
-/// Returns the evidence of the cells for a column, or why they contradict it.
+/// Returns the evidence that the cells provide for a column, or the reason why they contradict it.
 pub(super) fn fit(
     ours: &str,
     column: &Column,
@@ -172,7 +172,7 @@ fn has_letter(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
 }
 
-/// Returns true if our column contains codes, which name no persons.
+/// Returns true if our column contains codes, which do not name persons.
 pub(super) fn is_code(ours: &str) -> bool {
     CODES.contains(&ours)
 }

@@ -1,6 +1,6 @@
-//! Writes a few rows in the publisher's layout for a fixture. It keeps only the publisher's codes,
-//! dates, amounts, ZIP codes and the city's name. Numbers, addresses, coordinates and persons are
-//! invented, and unread columns are empty.
+//! Writes a few rows in the publisher's layout for a fixture. Keeps only the publisher's codes,
+//! dates, amounts, ZIP codes and the name of the city. Numbers, addresses, coordinates and persons
+//! are invented, and columns that are not read are empty.
 
 use super::fit::{DAYS, is_code};
 use super::guess::Guesses;
@@ -9,7 +9,7 @@ use pubdata_core::pipeline::{Encoding, Format};
 
 const MAX_ROWS: usize = 6;
 
-/// Writes the rows of a fixture as a file in the publisher's layout.
+/// Writes the fixture's rows as a file in the publisher's layout.
 pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool) -> Vec<u8> {
     let chosen = chosen(sample, guesses);
     let cell = |number: usize, row: usize, place: usize| -> String {
@@ -41,7 +41,7 @@ pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool
     }
 }
 
-/// Chooses rows with different statuses and types.
+/// Selects rows with different statuses and types.
 fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     let coded: Vec<usize> = ["status", "type"]
         .iter()
@@ -74,7 +74,7 @@ fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     chosen
 }
 
-/// Returns the replacement of a cell.
+/// Returns the invented content that replaces a cell.
 fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> String {
     if text.is_empty() {
         return String::new();
@@ -100,7 +100,7 @@ fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> 
     }
 }
 
-/// Invents a number of the same form: zeros, and the row number at the end.
+/// Invents a number in the same format, consisting of zeros and the row number at the end.
 fn number(text: &str, place: usize) -> String {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let own = place.to_string();
@@ -118,7 +118,7 @@ fn number(text: &str, place: usize) -> String {
     text.chars().map(replaced).collect()
 }
 
-/// Reduces coordinates to one decimal, which identifies a region but no building.
+/// Rounds coordinates to one decimal place, which identifies a region but no building.
 fn coarse(text: &str) -> String {
     let mut decimals: Option<usize> = None;
     let mut kept = String::new();
@@ -140,7 +140,7 @@ fn coarse(text: &str) -> String {
     kept
 }
 
-/// Returns true if a text looks like an e-mail address or a telephone number.
+/// Returns true if text looks like an e-mail address or a telephone number.
 fn is_contact_detail(text: &str) -> bool {
     text.contains('@') || text.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
@@ -174,7 +174,7 @@ fn delimited(
         bytes.pop();
     }
     bytes.extend_from_slice(end.as_bytes());
-    // Columns without a usable name keep their position as empty cells.
+    // Columns without a usable name keep their position, with empty cells.
     for row in rows {
         let cells: Vec<String> = sample
             .places
@@ -200,7 +200,7 @@ fn cell_of(text: &str, delimiter: char) -> String {
 }
 
 /// Writes a character. In a one-byte encoding, characters that both encodings share are kept, and
-/// others become question marks.
+/// other characters become question marks.
 fn push(bytes: &mut Vec<u8>, character: char, encoding: Encoding) {
     if character.is_ascii() || matches!(encoding, Encoding::Utf8 | Encoding::Utf8OrWindows1252) {
         bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());

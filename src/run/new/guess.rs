@@ -1,6 +1,6 @@
-//! Guesses which publisher's columns are which of ours, from other lists' declarations, the words
-//! of the name, and the cells. If several columns qualify, or the cells contradict, the operator
-//! must decide.
+//! Guesses which of a publisher's columns correspond to which of our columns. Guesses are based on
+//! other lists' declarations, the words in the column name, and the cells. If several columns
+//! qualify, or the cells contradict the guess, the operator must decide.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ use super::sample::{Column, Sample};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mapped {
     pub(super) ours: String,
-    /// Index among the sample's columns.
+    /// Index of the column in the sample.
     pub(super) column: usize,
     pub(super) reason: String,
 }
 
-/// A column for the operator to decide.
+/// A column about which the operator must decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Open {
     pub(super) column: usize,
-    /// The likely column of ours.
+    /// Our column that it probably corresponds to.
     pub(super) ours: Option<String>,
     pub(super) reason: String,
 }
 
-/// Guesses for the columns of a file.
+/// Guesses for all columns of a file.
 #[derive(Debug, Default)]
 pub(super) struct Guesses {
     pub(super) mapped: Vec<Mapped>,
@@ -45,20 +45,21 @@ impl Guesses {
     }
 }
 
-/// Evidence for mapping a column to one of ours.
+/// Evidence for mapping a publisher's column to one of our columns.
 struct Candidate {
     column: usize,
-    /// Number of lists that agree, and if the words of its name agree.
+    /// Number of lists that agree with the mapping.
     lists: usize,
+    /// True if the words of the column's name agree with the mapping.
     is_by_words: bool,
-    /// True if the publisher's name marks its words as those of a standard, kept beside the
-    /// original words.
+    /// True if the publisher's name indicates that the column contains terms of a standard, in
+    /// addition to a column with the original terms.
     is_mapped: bool,
     reason: String,
 }
 
 impl Candidate {
-    /// Returns the weight of the evidence.
+    /// Returns the strength of the evidence.
     fn weight(&self) -> (bool, usize, bool) {
         (
             self.is_mapped && self.lists > 1,
@@ -68,7 +69,8 @@ impl Candidate {
     }
 }
 
-/// Guesses all columns of a sample. `given` are the columns named by the operator, by our names.
+/// Guesses all columns of a sample. `given` contains the columns named by the operator, keyed by
+/// our names.
 pub(super) fn guess(
     sample: &Sample,
     forms: &[(Form, Option<String>)],
@@ -156,8 +158,8 @@ pub(super) fn guess(
     guesses
 }
 
-/// Checks that most cities and states are those of the list. Others belong to addresses of owners
-/// and contractors.
+/// Checks that most cities and states in the column are those of the list. Other cities and states
+/// belong to the addresses of owners and contractors.
 fn of_the_place(ours: &str, column: &Column, place: &Place) -> Result<(), String> {
     let (percent, own) = match ours {
         "city" if !place.is_county => (50, &place.name),
@@ -172,8 +174,8 @@ fn of_the_place(ours: &str, column: &Column, place: &Place) -> Result<(), String
     }
 }
 
-/// Returns true if a column certainly has dates; numbers count only if the name has the word
-/// `date`.
+/// Returns true if a column certainly contains dates. Numbers count as dates only if the column
+/// name contains the word `date`.
 fn holds_days(column: &Column, form: &Form) -> bool {
     let is_called_so = || {
         names::words(&column.published)
@@ -197,7 +199,7 @@ enum Named {
         is_by_words: bool,
         reason: String,
     },
-    /// Only one list has this mapping, or lists disagree.
+    /// Only one list has this mapping, or the lists disagree.
     Perhaps {
         ours: String,
         reason: String,
@@ -209,8 +211,8 @@ fn named(column: &Column, known: &Known) -> Named {
     let words = names::words(&column.published);
     let by_words = names::meaning(&words);
     let uses = known.uses(&column.published);
-    // If a name equals one of ours, suggest it even if other lists ignore their columns of that
-    // name.
+    // If a name equals one of our names, suggests that mapping even if other lists ignore their
+    // columns of that name.
     let otherwise =
         || match by_words.filter(|ours| names::key(&column.published) == names::key(ours)) {
             Some(ours) => Named::Perhaps {
@@ -226,7 +228,8 @@ fn named(column: &Column, known: &Known) -> Named {
             .filter(|(ours, _)| is_checked(ours))
             .collect();
         let most = ranked.first().map_or(0, |(_, lists)| lists.len());
-        // Among equals, prefer the column that the words of the name mean.
+        // If several columns are equally frequent, prefers the column that the words of the name
+        // mean.
         let best: Vec<_> = ranked
             .iter()
             .filter(|(_, lists)| lists.len() == most)
@@ -276,7 +279,8 @@ fn named(column: &Column, known: &Known) -> Named {
     }
 }
 
-/// Chooses the column with the strongest evidence; none if two are equal.
+/// Chooses the column with the strongest evidence. Makes no choice if the evidence for two columns
+/// is equally strong.
 fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut Guesses) {
     let name = |candidate: &Candidate| sample.columns[candidate.column].name.clone();
     all.sort_by_key(|candidate| std::cmp::Reverse(candidate.weight()));
@@ -303,7 +307,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
     let Some(chosen) = rest.next() else { return };
     let taken = name(&chosen);
     for other in rest {
-        // `permittype` beside `permittypemapped` is the publisher's own word.
+        // If `permittypemapped` exists, `permittype` contains the publisher's own terms.
         let is_raw = TABLES.contains(&ours.as_str())
             && names::key(&format!(
                 "{}_mapped",
@@ -331,7 +335,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
     });
 }
 
-/// Drops guesses that need another column or duplicate one.
+/// Drops guesses that require another column, and guesses that duplicate one.
 fn together(sample: &Sample, guesses: &mut Guesses) {
     let has = |guesses: &Guesses, ours: &str| guesses.position(ours).is_some();
     let is_half = has(guesses, "lat") != has(guesses, "lon");
@@ -368,14 +372,14 @@ fn together(sample: &Sample, guesses: &mut Guesses) {
         is_kept || mapped.reason.starts_with("given")
     });
     guesses.open.extend(open);
-    // A column mapped otherwise is no open question.
+    // A column that is mapped to something else is not an open question.
     let taken: Vec<usize> = guesses.mapped.iter().map(|mapped| mapped.column).collect();
     guesses
         .open
         .retain(|open| !taken.contains(&open.column) && open.column < sample.columns.len());
 }
 
-/// Returns the date formats of the mapped columns, in the order in which they are tried.
+/// Returns the date formats of the mapped columns, in the order in which the formats are tried.
 pub(super) fn forms_read(guesses: &Guesses, forms: &[(Form, Option<String>)]) -> Vec<&'static str> {
     let read = guesses
         .mapped

@@ -1,12 +1,12 @@
-//! Collects the mappings of other publishers' lists of a kind: from column names to our columns,
-//! and from words to our words. The more lists agree, the better a guess is.
+//! Collects the mappings in other publishers' lists of the same kind, both from column names to our
+//! columns and from terms to our terms. The more lists agree, the more reliable a guess is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names;
 use pubdata_core::pipeline::Declaration;
 
-/// Columns that hold parts of a street line.
+/// Columns that contain parts of a street line.
 pub(super) const PIECES: &[&str] = &[
     "house_number",
     "predir",
@@ -15,29 +15,30 @@ pub(super) const PIECES: &[&str] = &[
     "postdir",
 ];
 
-/// The tables of settings in which words are looked up; they are columns of ours, too.
+/// The tables of the settings in which terms are looked up. Their names are also names of our
+/// columns.
 pub(super) const TABLES: &[&str] = &["type", "status", "work_class", "property_class"];
 
 /// The mappings of all lists of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     columns: BTreeMap<String, Uses>,
-    /// Lists by our word, by table and publisher's word in lower case.
+    /// Lists by our term, for each table and publisher's term in lower case.
     words: BTreeMap<(&'static str, String), BTreeMap<String, BTreeSet<String>>>,
 }
 
 /// Uses of a column name in other lists.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
-    /// The lists by our column.
+    /// The lists that use the column name, by our column.
     by_column: BTreeMap<String, BTreeSet<String>>,
-    /// All lists that have such a column.
+    /// All lists that have a column with this name.
     lists: BTreeSet<String>,
 }
 
 impl Uses {
-    /// Returns our columns to which a name was mapped, the most frequent first, each with its
-    /// lists.
+    /// Returns our columns to which a name was mapped, each with its lists, the most frequent
+    /// first.
     pub(super) fn ranked(&self) -> Vec<(&str, &BTreeSet<String>)> {
         let mut ranked: Vec<_> = self
             .by_column
@@ -54,7 +55,7 @@ impl Uses {
 }
 
 impl Known {
-    /// Collects the mappings of a builder's declarations.
+    /// Collects the mappings from a builder's declarations.
     pub(super) fn from_declarations<'d>(
         declarations: impl Iterator<Item = &'d Declaration>,
         builder: &str,
@@ -119,8 +120,8 @@ impl Known {
         self.columns.get(&names::key(published))
     }
 
-    /// Returns our word for a publisher's word if all lists with it agree, with the number of lists
-    /// and one of them.
+    /// Returns our term for a publisher's term if all lists that contain it agree. Also returns the
+    /// number of these lists, and one of them.
     pub(super) fn word(&self, table: &'static str, word: &str) -> Option<(&str, usize, &str)> {
         let ours = self.words.get(&(table, compared(word)))?;
         let mut all = ours.iter();
@@ -131,8 +132,8 @@ impl Known {
             .then_some((value.as_str(), lists.len(), one.as_str()))
     }
 
-    /// Describes the mappings of a publisher's word if lists disagree: `active (3 lists), in_review
-    /// (permit.x)`.
+    /// Describes the mappings of a publisher's term if lists disagree, for example `active (3
+    /// lists), in_review (permit.x)`.
     pub(super) fn disagreement(&self, table: &'static str, word: &str) -> Option<String> {
         let ours = self
             .words
@@ -149,7 +150,7 @@ impl Known {
     }
 }
 
-/// Formats lists: `permit.boise`, or `4 lists such as permit.boise`.
+/// Formats the names of lists, for example `permit.boise` or `4 lists such as permit.boise`.
 pub(super) fn lists_of(lists: &BTreeSet<String>) -> String {
     match (lists.len(), lists.first()) {
         (1, Some(one)) => one.clone(),
@@ -158,7 +159,7 @@ pub(super) fn lists_of(lists: &BTreeSet<String>) -> String {
     }
 }
 
-/// Normalises a word as the builder does: lower case, with single blanks.
+/// Normalises a term just as the builder does, to lower case with single blanks.
 pub(super) fn compared(word: &str) -> String {
     word.split_whitespace()
         .collect::<Vec<_>>()
@@ -166,8 +167,9 @@ pub(super) fn compared(word: &str) -> String {
         .to_lowercase()
 }
 
-/// Returns the common meaning of a list's own column name: a part of the street line, the value of
-/// the work, a contractor's name. Returns none if the name has meaning in that list only.
+/// Returns the common meaning of a list's own column name, such as a part of the street line, the
+/// value of the work, or a contractor's name. Returns `None` if the name has meaning only in that
+/// list.
 pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     let settings = &declaration.settings;
     let list = |key: &str| {
@@ -221,7 +223,7 @@ pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     (!PIECES.contains(&ours)).then(|| ours.to_owned())
 }
 
-/// Returns the part of the street line that a column holds, by its name and position.
+/// Returns the part of the street line that a column contains, based on its name and position.
 fn piece(pieces: &[&str], place: usize) -> &'static str {
     let is_name = |piece: &&str| {
         piece.starts_with("street")

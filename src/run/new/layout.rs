@@ -1,5 +1,5 @@
-//! Detects the layout of a file from its beginning: delimited text or JSON records, the delimiter,
-//! the encoding, and the location of the records.
+//! Detects the layout of a file from its first bytes: delimited text or JSON records, the
+//! delimiter, the encoding, and the location of the records.
 
 use crate::toml_text::quoted;
 use pubdata_build::decode;
@@ -9,7 +9,7 @@ use pubdata_fetch as fetch;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 
-/// Paths at which services put the records of a document.
+/// Paths at which services place the records of a document.
 const PATHS: [&str; 7] = [
     "features",
     "result.records",
@@ -20,10 +20,10 @@ const PATHS: [&str; 7] = [
     "value",
 ];
 
-/// Detects the format of a file, with names as the publisher writes them.
+/// Detects the format of a file. The format keeps names as the publisher writes them.
 ///
 /// # Errors
-/// `Format` if the file is no table, or its format must be declared manually.
+/// Returns `Format` if the file is not a table, or if its format must be declared manually.
 pub(super) fn layout(bytes: &[u8], is_whole: bool) -> Result<Format> {
     let not_a_table =
         |what: &str, hint: &str| Err(Error::format(format!("the file is {what}")).hint(hint));
@@ -63,7 +63,7 @@ fn json(text: &[u8], is_whole: bool) -> Result<Format> {
     };
     let has_objects = |format: &Format| {
         let first = decode::excerpt(format, text, is_whole, 1).filter(|(_, records)| *records > 0);
-        // Arrays of arrays begin with the same characters.
+        // An array of arrays begins with the same characters.
         first.is_some_and(|(bytes, _)| {
             let inner = bytes
                 .iter()
@@ -131,11 +131,11 @@ fn outside_quotes(line: &[u8], delimiter: u8) -> usize {
     count
 }
 
-/// Returns UTF-8 if all non-ASCII lines are valid UTF-8, windows-1252 if none is, and the mixed
-/// encoding otherwise.
+/// Returns UTF-8 if all non-ASCII lines are valid UTF-8, windows-1252 if no such line is valid, and
+/// the mixed encoding otherwise.
 fn encoding(text: &[u8], is_whole: bool) -> Encoding {
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-    // The last line of an excerpt may end inside a character.
+    // The last line of an excerpt may end in the middle of a character.
     if !is_whole {
         lines.pop();
     }
@@ -165,7 +165,7 @@ pub(super) fn with_normalized_names(format: &Format) -> Format {
     format
 }
 
-/// Formats the format as TOML for a declaration.
+/// Renders the format as TOML for a declaration.
 pub(super) fn as_toml(format: &Format) -> String {
     let named = |is_normalized: &bool| {
         if *is_normalized {

@@ -1,7 +1,7 @@
-//! Writes the declaration of a new list. Reads the first records of its file and guesses columns,
-//! dates and words from other lists of the kind and from the cells. Tries the declaration on those
-//! records, as a probe does, and lists what the operator must decide. Uncertain values are not
-//! guessed.
+//! Writes the declaration of a new list. Reads the first records of its file, and guesses columns,
+//! dates and terms from other lists of the same kind and from the cells. Tries the declaration on
+//! these records just as a probe does, and lists the decisions left to the operator. Uncertain
+//! values are not guessed.
 
 mod address;
 mod dates;
@@ -54,24 +54,25 @@ const KINDS: [&str; 1] = ["permit"];
 
 /// Options for a new list.
 pub struct NewSettings {
-    /// `permit`.
+    /// Kind of list: `permit`.
     pub kind: String,
-    /// `us-co-denver`.
+    /// Jurisdiction, such as `us-co-denver`.
     pub jurisdiction: String,
-    /// Name of the list, if it differs from the jurisdiction's.
+    /// Name of the list, if it differs from the jurisdiction's name.
     pub name: Option<String>,
-    /// Address of the publisher's file.
+    /// URL of the publisher's file.
     pub url: String,
-    /// A local file to use in place of the publisher's.
+    /// A local file to use instead of the publisher's file.
     pub file: Option<PathBuf>,
-    /// Columns given by the operator: our name, and the publisher's name.
+    /// The publisher's column names given by the operator, by our column name.
     pub columns: BTreeMap<String, String>,
-    /// True if dates with slashes have the month first unless the file proves otherwise.
+    /// True if the month comes first in dates with slashes, unless the file proves otherwise.
     pub is_month_first: bool,
     pub publisher: Option<String>,
     pub licence: Option<String>,
     pub homepage: Option<String>,
-    /// The folder of declarations. A missing folder is created with all built-in declarations.
+    /// The declaration folder. If the folder does not exist, it is created with all built-in
+    /// declarations.
     pub folder: PathBuf,
     /// True if existing files are overwritten.
     pub is_forced: bool,
@@ -81,22 +82,22 @@ pub struct NewSettings {
 /// A guessed column.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GuessedColumn {
-    /// Our name.
+    /// Name of our column.
     pub ours: String,
-    /// As the publisher writes it.
+    /// Name of the column as the publisher writes it.
     pub published: String,
     /// Reason for the guess.
     pub reason: String,
 }
 
-/// Findings about a list's file, and the files written for it: `pubdata new`.
+/// Findings about a list's file, and the files written for the list: `pubdata new`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NewReport {
-    /// The declared pipeline.
+    /// Id of the declared pipeline.
     pub pipeline_id: String,
-    /// Folder for --declarations.
+    /// Folder to pass to `--declarations`.
     pub folder: PathBuf,
-    /// Written files, below the folder; the declaration first.
+    /// Written files, relative to the folder; the declaration comes first.
     pub files: Vec<String>,
     /// True if the folder was created, with all built-in declarations.
     pub is_new_folder: bool,
@@ -104,7 +105,7 @@ pub struct NewReport {
     pub fixture: PathBuf,
     /// Number of records examined.
     pub records: u64,
-    /// True if these are all records of the file.
+    /// True if the file contains no other records.
     pub is_whole: bool,
     /// Evidence of the layout.
     pub evidence: EvidenceKind,
@@ -112,20 +113,20 @@ pub struct NewReport {
     pub columns: Vec<GuessedColumn>,
     /// Number of columns that are not read.
     pub ignored: usize,
-    /// The publisher's words in coded columns.
+    /// The publisher's terms in coded columns.
     pub words: Vec<GuessedWord>,
     /// Open decisions for the operator.
     pub decisions: Vec<Decision>,
-    /// Predicted result of a run on these records.
+    /// Predicted result of a run on the examined records.
     pub trial: Trial,
 }
 
-/// Creates a list: examines its file and writes declaration and fixture.
+/// Creates a list by examining its file and writing a declaration and a fixture.
 ///
 /// # Errors
-/// `Config` for an unknown kind or invalid jurisdiction, for existing files, and if no column has
-/// the number or the address of a permit. `Fetch` if the file is unavailable; `Format` if it is no
-/// table; `Store` if files cannot be written.
+/// Returns `Config` for an unknown kind, an invalid jurisdiction or existing files, and if no
+/// column contains the number or the address of a permit. Returns `Fetch` if the file is
+/// unavailable, `Format` if the file is not a table, and `Store` if files cannot be written.
 pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Result<NewReport> {
     check_kind(&settings.kind)?;
     let place = Place::parse(&settings.jurisdiction, settings.name.as_deref())?;
@@ -221,8 +222,8 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     })
 }
 
-/// Returns the declarations from which guesses are learned: those of the folder and the built-in
-/// ones, without the list's own.
+/// Returns the declarations from which guesses are derived: the declarations in the folder and the
+/// built-in ones, except the list's own declaration.
 fn reference_declarations<'d>(
     folder: &'d Declarations,
     built_in: &'d Declarations,
@@ -257,7 +258,7 @@ fn check_kind(kind: &str) -> Result<()> {
     Err(Error::config(message).hint(hint))
 }
 
-/// Returns the date formats of all columns; the operator's choice decides ambiguous ones.
+/// Returns the date formats of all columns. The operator's choice decides ambiguous formats.
 fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
     let describe = |(form, proof): (Form, Option<String>)| match form {
         Form::Ambiguous(_) if is_month_first => (Form::Days("month_day_year"), None),
@@ -300,7 +301,7 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
     Ok(given)
 }
 
-/// Refuses a file without a permit number or an address, which a declaration requires.
+/// Refuses a file without a permit number or an address, because a declaration requires both.
 fn require_number_and_address(sample: &Sample, guesses: &Guesses) -> Result<()> {
     let names: Vec<&str> = sample
         .columns

@@ -1,9 +1,9 @@
-//! Derives the meaning of a column's name from its words. `PermitNum` and `permit_no` are one name,
-//! and a name has a meaning if all of its words are known.
+//! Derives the meaning of a column's name from the words in the name. `PermitNum` and `permit_no`
+//! are treated as the same name, and a name has a meaning only if all its words are known.
 
 use pubdata_core::pipeline::normalized_name;
 
-/// Words in names with their variants; the first represents all of them.
+/// Words in column names with their variants. The first variant represents all of them.
 const WORDS: &[&[&str]] = &[
     &["number", "num", "no", "nbr", "nr", "numb"],
     &["date", "dt", "day", "datetime"],
@@ -44,8 +44,8 @@ const OTHERS: &[&str] = &[
     "dwelling", "housing", "paid", "full", "building", "floor", "area", "of", "the", "in", "raw", "pin", "apn", "id",
 ];
 
-/// Splits a column's name into words: `AppliedDate`, `applied_date` and `application dt` are
-/// `applied`, `date`. Omits the names of objects that only contain a record's attributes.
+/// Splits a column's name into words: `AppliedDate`, `applied_date` and `application dt` all become
+/// `applied`, `date`. Omits the names of objects that merely wrap a record's attributes.
 pub(super) fn words(published: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(published.len() + 8);
     let mut before = ' ';
@@ -75,7 +75,7 @@ pub(super) fn words(published: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a column's name in the form used for comparisons.
+/// Returns a column's name in the normalised form used for comparisons.
 pub(super) fn key(published: &str) -> String {
     words(published).concat()
 }
@@ -91,15 +91,15 @@ fn is_known(word: &str) -> bool {
     OTHERS.contains(&word) || WORDS.iter().any(|forms| forms.contains(&word))
 }
 
-/// Splits a text into the smallest number of known words; returns the text itself if this is
-/// impossible.
+/// Splits text into the smallest number of known words. Returns the text itself if it cannot be
+/// split.
 fn split(text: &str) -> Vec<String> {
-    // Best split of each prefix of the text, by its length.
+    // The best split of each prefix of the text, indexed by the prefix length.
     let mut best: Vec<Option<Vec<String>>> = vec![None; text.len() + 1];
     best[0] = Some(Vec::new());
     for end in (1..=text.len()).filter(|end| text.is_char_boundary(*end)) {
         for start in (0..end).filter(|start| text.is_char_boundary(*start)) {
-            // Two letters are a word only if they are the whole text.
+            // Two letters count as a word only if they are the entire text.
             let is_word =
                 (end - start > 2 || end - start == text.len()) && is_known(&text[start..end]);
             let Some(known) = best[start].as_ref().filter(|_| is_word) else {
@@ -120,8 +120,8 @@ fn split(text: &str) -> Vec<String> {
         .unwrap_or_else(|| vec![text.to_owned()])
 }
 
-/// Rule that maps a name to one of our columns: one word of each group, and no other words except
-/// those of `beside`.
+/// Rule that maps a name to one of our columns. The name must contain one word of each group, and
+/// no other words except those in `beside`.
 struct Meaning {
     ours: &'static str,
     groups: &'static [&'static [&'static str]],
@@ -175,7 +175,8 @@ impl Meaning {
     }
 }
 
-/// Returns our column that the words of a name mean; none if they mean none or several.
+/// Returns our column that the words of a name mean. Returns `None` if the words mean no column or
+/// several columns.
 pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
     let mut found = MEANINGS
         .iter()
@@ -186,7 +187,7 @@ pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
         .filter(|first| found.all(|other| other == *first))
 }
 
-/// Returns our columns whose own names mean them.
+/// Returns our columns whose own names have the columns as their meaning.
 #[cfg(test)]
 pub(super) fn self_named_columns() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = MEANINGS
@@ -198,7 +199,7 @@ pub(super) fn self_named_columns() -> Vec<&'static str> {
     names
 }
 
-/// Returns true if a name has one of the words that characterise our column.
+/// Returns true if a name contains one of the words that characterise our column.
 pub(super) fn shares_word_with(words: &[String], ours: &str) -> bool {
     let of_ours = MEANINGS.iter().filter(|meaning| meaning.ours == ours);
     of_ours.flat_map(|meaning| meaning.groups).any(|group| {

@@ -1,4 +1,5 @@
-//! Parses jurisdictions: `us-co-denver` is Denver in Colorado, and its list is `permit.denver`.
+//! Parses jurisdictions. For example, `us-co-denver` is Denver in Colorado, and its list is
+//! `permit.denver`.
 
 use pubdata_core::error::{Error, Result};
 
@@ -6,20 +7,21 @@ use pubdata_core::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) jurisdiction: String,
-    /// `CO`.
+    /// State code, such as `CO`.
     pub(super) state: String,
-    /// `Kansas City`.
+    /// Name of the place, such as `Kansas City`.
     pub(super) name: String,
     pub(super) is_county: bool,
-    /// `kansas_city`, in the names of its files.
+    /// Name of the list, such as `kansas_city`, which is used in the names of its files.
     pub(super) list: String,
 }
 
 impl Place {
-    /// Parses a jurisdiction; `list` is the name of the list if it differs from the jurisdiction's.
+    /// Parses a jurisdiction. `list` is the name of the list if it differs from that of the
+    /// jurisdiction.
     ///
     /// # Errors
-    /// `Config` if the form is invalid.
+    /// Returns `Config` if the format is invalid.
     pub(super) fn parse(jurisdiction: &str, list: Option<&str>) -> Result<Self> {
         let is_word = |text: &str| {
             !text.is_empty()
@@ -60,12 +62,12 @@ impl Place {
         format!("permit.{}", self.list)
     }
 
-    /// Returns the path of the declaration, below the folder of declarations.
+    /// Returns the path of the declaration, relative to the declaration folder.
     pub(super) fn declaration_file(&self) -> String {
         format!("pipelines/permit/{}.toml", self.list)
     }
 
-    /// Returns the folder of the fixture's case.
+    /// Returns the folder of the fixture's test case.
     pub(super) fn case(&self) -> String {
         format!("fixtures/permit/{}/basic", self.list)
     }

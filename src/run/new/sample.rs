@@ -1,5 +1,5 @@
-//! Reads the first whole records of a file, with every column as text, and answers questions about
-//! its cells.
+//! Reads the first complete records of a file, with every column as text, and answers questions
+//! about the cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,33 +11,33 @@ use pubdata_core::pipeline::Format;
 use pubdata_fetch::{Fetcher, Head, Piece, Request, mirror_path};
 use pubdata_store::TemporaryHome;
 
-/// Number of bytes requested of a file.
+/// Number of bytes requested from a file.
 const HEAD_BYTES: u64 = 4 << 20;
 
 /// Maximum number of records examined.
 const MAX_RECORDS: usize = 20_000;
 
-/// Beginning of a file.
+/// The first records of a file.
 pub(super) struct Sample {
     pub(super) format: Format,
-    /// The whole records at the beginning of the file, as a separate file.
+    /// The complete records from the beginning of the file, as a separate file.
     pub(super) bytes: Vec<u8>,
     pub(super) records: u64,
-    /// Size of the whole file, if it is known.
+    /// Size of the complete file, if it is known.
     pub(super) total_bytes: Option<u64>,
     pub(super) is_whole: bool,
     pub(super) columns: Vec<Column>,
-    /// Names that are empty or shared by several columns: these columns cannot be read.
+    /// Names that are empty or shared by several columns. Columns with these names cannot be read.
     pub(super) unusable: Vec<String>,
-    /// The columns in the file's order, including unusable ones.
+    /// The columns in the file's order, including columns that cannot be read.
     pub(super) places: Vec<Option<usize>>,
 }
 
 /// A column of a file.
 pub(super) struct Column {
-    /// As a declaration writes it.
+    /// Name of the column as a declaration writes it.
     pub(super) name: String,
-    /// As the publisher writes it.
+    /// Name of the column as the publisher writes it.
     pub(super) published: String,
     pub(super) cells: Vec<Option<String>>,
 }
@@ -56,7 +56,7 @@ impl Column {
         self.texts().count()
     }
 
-    /// Returns the distinct texts with their numbers of rows, the most frequent first.
+    /// Returns the distinct texts with their row counts, the most frequent first.
     pub(super) fn counts(&self) -> Vec<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         self.texts()
@@ -66,24 +66,24 @@ impl Column {
         counts
     }
 
-    /// Returns true if at least this percentage of the cells that are not empty match.
+    /// Returns true if at least this percentage of the non-empty cells match.
     pub(super) fn is_mostly(&self, percent: usize, is_such: impl Fn(&str) -> bool) -> bool {
         let such = self.texts().filter(|text| is_such(text)).count();
         such > 0 && such * 100 >= self.filled() * percent
     }
 }
 
-/// Beginning of a file as received.
+/// The first bytes of a file as received.
 pub(super) struct Beginning {
     bytes: Vec<u8>,
     total_bytes: Option<u64>,
     is_whole: bool,
 }
 
-/// Reads the beginning of a local file.
+/// Reads the first bytes of a local file.
 ///
 /// # Errors
-/// `Config` if the file does not exist; `Store` if it cannot be read.
+/// Returns `Config` if the file does not exist, and `Store` if it cannot be read.
 pub(super) fn of_file(path: &Path) -> Result<Beginning> {
     use std::io::Read;
     if !path.is_file() {
@@ -105,10 +105,10 @@ pub(super) fn of_file(path: &Path) -> Result<Beginning> {
     })
 }
 
-/// Fetches the beginning of a file from a publisher or its mirror.
+/// Fetches the first bytes of a file from a publisher or its mirror.
 ///
 /// # Errors
-/// `Fetch` if it is unavailable; `Config` for an address that cannot be requested.
+/// Returns `Fetch` if the file is unavailable, and `Config` for a URL that cannot be requested.
 pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result<Beginning> {
     let url = pubdata_fetch::recorded_url(&request.url)?;
     let head = fetcher.head(request, Piece::Start(HEAD_BYTES)).await?;
@@ -149,11 +149,11 @@ pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result
     }
 }
 
-/// Splits a beginning into whole records. They are written to the mirror at `place` and read from
-/// there.
+/// Splits the beginning of a file into complete records. The records are written to the mirror at
+/// `place` and read from there.
 ///
 /// # Errors
-/// `Format` if it is no table or has no whole record.
+/// Returns `Format` if the file is not a table or has no complete record.
 pub(super) fn split_into_records(
     beginning: Beginning,
     temporary: &TemporaryHome,
@@ -194,7 +194,7 @@ pub(super) fn split_into_records(
         .iter()
         .map(|name| pubdata_core::pipeline::normalized_name(name))
         .collect();
-    // If two names have the same normalised form, keeps the names as written.
+    // If two names become equal when normalised, the names are kept as written.
     let format = if has_repeats(&normalized) {
         published.clone()
     } else {

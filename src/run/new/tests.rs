@@ -1,5 +1,5 @@
-//! Compares the guesses with reviewed declarations: the rows of each city, guessed from the
-//! declarations of all others.
+//! Compares the guesses with reviewed declarations. The rows of each city are guessed from the
+//! declarations of all other cities.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::{Declaration, Declarations, Format, normalized_name};
 use pubdata_store::TemporaryHome;
 
-/// Agreement of one list's guesses with its declaration, by column of the file.
+/// Agreement between a list's guesses and its declaration, as counts of the file's columns.
 #[derive(Debug, Default, Clone, Copy)]
 struct Agreement {
-    /// Read as declared, or ignored as declared.
+    /// Columns that are read or ignored as declared.
     same: usize,
-    /// Declared, but left to the operator.
+    /// Columns that are declared but left to the operator.
     left_open: usize,
-    /// Read otherwise than declared, or although it is not declared.
+    /// Columns that are read differently than declared, or read although they are not declared.
     other: usize,
 }
 
@@ -67,7 +67,7 @@ fn guessed(
         .values()
         .filter(|other| jurisdiction(other) != jurisdiction(declaration));
     let forms = dates::forms(&sample.columns);
-    // A state's list has no single city.
+    // The list of a state does not have a single city.
     let place = Place::parse(jurisdiction(declaration).unwrap_or_default(), None)
         .or_else(|_| Place::parse("us-nj-every_county", None))
         .unwrap();
@@ -81,7 +81,7 @@ fn guessed(
     (sample, guesses)
 }
 
-/// Compares column by column. `messages` gets a line for each difference.
+/// Compares column by column. A line for each difference is added to `messages`.
 fn compared(
     declaration: &Declaration,
     sample: &sample::Sample,
@@ -167,7 +167,7 @@ fn guesses_agree_with_what_persons_have_declared() {
 #[test]
 fn column_with_one_of_our_names_is_always_mapped_or_listed_as_open() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    // A part of an address means nothing without the others.
+    // A part of an address has no meaning without the other parts.
     let ours: Vec<_> = super::names::self_named_columns()
         .into_iter()
         .filter(|ours| !known::PIECES.contains(ours))

@@ -1,5 +1,5 @@
-//! Tries a declaration on the sampled records: checks it as `pubdata check` does and runs it as a
-//! probe does.
+//! Tries a declaration on the sampled records. Checks it just as `pubdata check` does and runs it
+//! just as a probe does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
 use pubdata_store::TemporaryHome;
 
-/// Result of the declaration on the sampled records.
+/// Result of trying the declaration on the sampled records.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Trial {
     /// Outcome that a run would report.
@@ -26,11 +26,11 @@ pub struct Trial {
     pub outcome: &'static str,
     /// Reasons for the outcome.
     pub reasons: Vec<String>,
-    /// Rows of each dataset.
+    /// Number of rows in each dataset.
     pub rows: BTreeMap<String, u64>,
 }
 
-/// Runs the declaration on the sampled records, as a probe does.
+/// Runs the declaration on the sampled records, just as a probe does.
 pub(super) async fn try_out(
     files: &DeclarationFiles,
     place: &Place,

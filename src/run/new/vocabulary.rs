@@ -1,5 +1,5 @@
-//! Maps a publisher's words to ours if other lists agree about them. The operator decides words
-//! that only one list has, or about which lists differ.
+//! Maps a publisher's terms to ours if other lists agree about them. The operator decides about
+//! terms that only one list has, or about which lists disagree.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use super::guess::Guesses;
 use super::known::{Known, TABLES, compared};
 use super::sample::Sample;
 
-/// Number of lists that must agree about a word.
+/// Number of lists that must agree about a term.
 const ENOUGH_LISTS: usize = 2;
 
-/// A publisher's word.
+/// A term used by the publisher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GuessedWord {
-    /// The table of the settings that it belongs to: `status` for `[settings.status]`.
+    /// The table of the settings to which the term belongs: `status` for `[settings.status]`.
     pub table: &'static str,
-    /// The publisher's word.
+    /// The publisher's term.
     pub word: String,
-    /// Rows of the sample that have it.
+    /// Number of rows in the sample that contain the term.
     pub rows: usize,
-    /// Our word; an empty text represents null. Null if the operator must decide.
+    /// Our term; an empty string represents null. Null if the operator must decide.
     pub ours: Option<String>,
     /// Reason for the guess.
     pub reason: String,
 }
 
-/// Looks up the words of all columns that have a table, the most frequent first.
+/// Looks up the terms of all columns that have a table, the most frequent first.
 pub(super) fn look_up(sample: &Sample, guesses: &Guesses, known: &Known) -> Vec<GuessedWord> {
     let mut found = Vec::new();
     for table in TABLES {
         let Some(column) = guesses.position(table) else {
             continue;
         };
-        // Words that differ only in case or blanks are one word.
+        // Terms that differ only in case or blanks count as one term.
         let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for (text, rows) in sample.columns[column].counts() {
             counts
@@ -87,7 +87,7 @@ fn shown(ours: &str) -> &str {
     if ours.is_empty() { "null" } else { ours }
 }
 
-/// Returns true for a word, as opposed to a code that differs between cities.
+/// Returns true for a term made of words, as opposed to a code that differs between cities.
 fn is_word(text: &str) -> bool {
     text.split(|character: char| !character.is_alphabetic())
         .any(|part| part.chars().count() >= 3)

@@ -1,5 +1,5 @@
-//! Checks the acceptances of `pubdata accept` before they are written, and provides those in force
-//! to runs and fetches.
+//! Checks the acceptances of `pubdata accept` before they are written, and provides the acceptances
+//! in force to runs and fetches.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -17,14 +17,15 @@ use pubdata_store::{
 /// Rules about totals that an operator may override.
 const RULES: [&str; 6] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT, MEANING];
 
-/// An acceptance as given on the command line.
+/// An acceptance as specified on the command line.
 pub struct Word<'a> {
     /// `ID`, `ID:RULE` or `ID:host_key=SHA256:…`.
     pub what: &'a str,
-    /// The last day on which it is in force.
+    /// The last day on which the acceptance is in force.
     pub until: Option<Date>,
     pub by: &'a str,
-    /// True if the rule blocked the last run of the task: blocking issues have their own names.
+    /// True if the rule blocked the last run of the task. This flag is needed because blocking
+    /// issues have their own names.
     pub is_known_rule: bool,
     pub is_withdrawn: bool,
 }
@@ -32,8 +33,8 @@ pub struct Word<'a> {
 /// Creates an acceptance without writing anything.
 ///
 /// # Errors
-/// `Config` if no source, pipeline or dataset has that id, or it has nothing of that kind to
-/// accept.
+/// Returns `Config` if no source, pipeline or dataset has that id, or if the source, pipeline or
+/// dataset has nothing of that kind to accept.
 pub fn acceptance(
     declarations: &Declarations,
     word: &Word<'_>,
@@ -90,8 +91,8 @@ pub fn acceptance(
     })
 }
 
-/// Returns the task in the newest run that tried it, if the rule named in `TASK:RULE` blocked it.
-/// `runs` are newest first.
+/// Returns the task from the newest run that tried it, if that run was blocked by the rule named in
+/// `TASK:RULE`. `runs` are sorted newest first.
 pub fn blocked_by<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
     let (task_id, _) = what.split_once(':')?;
     let last = runs.iter().find_map(|run| run.tasks.get(task_id))?;
@@ -100,11 +101,11 @@ pub fn blocked_by<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerT
         .filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
-/// Checks what is accepted for a single run: the ids, and that each rule is known or blocked the
-/// last run. `runs` are newest first.
+/// Checks what is accepted for a single run: that the ids exist, and that each rule is known or
+/// blocked the last run. `runs` are sorted newest first.
 ///
 /// # Errors
-/// `Config`, naming the unknown id or rule.
+/// Returns `Config`, naming the unknown id or rule.
 pub fn check_accepted(
     declarations: &Declarations,
     ids: &[String],
@@ -138,7 +139,7 @@ pub fn check_accepted(
     }
 }
 
-/// Returns the declaration of a partition's task, such as `census.acs5/vintage=2023`.
+/// Returns the declaration for the task of a partition, such as `census.acs5/vintage=2023`.
 fn pipeline_of_task<'d>(
     declarations: &'d Declarations,
     task_id: &str,
@@ -185,11 +186,11 @@ fn host_key(
     })
 }
 
-/// Checks an acceptance against the home, if one exists.
+/// Checks an acceptance against the home, if the home exists.
 ///
 /// # Errors
-/// `Config` if the acceptance confirms a layout of which no file was ever seen, or withdraws an
-/// acceptance that is not in force. `Store` if the home cannot be read.
+/// Returns `Config` if the acceptance confirms a layout for which no file was ever seen, or
+/// withdraws an acceptance that is not in force. Returns `Store` if the home cannot be read.
 pub fn check_acceptance(
     home: Option<&Home>,
     declarations: &Declarations,
@@ -245,12 +246,12 @@ pub fn check_acceptance(
     )))
 }
 
-/// The ids for which an operator has accepted something, by kind.
+/// Ids for which an operator has accepted something, by kind of acceptance.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AcceptedIds {
-    /// `TASK:RULE`; a source or dataset alone stands for every loss.
+    /// `TASK:RULE`. The id of a source or dataset without a rule covers every loss.
     pub losses: Vec<String>,
-    /// Sources and pipelines.
+    /// Ids of sources and pipelines.
     pub layouts: Vec<String>,
 }
 
@@ -258,7 +259,7 @@ pub struct AcceptedIds {
 /// run has used it.
 ///
 /// # Errors
-/// `Store` if the home's file of acceptances cannot be read.
+/// Returns `Store` if the home's acceptance file cannot be read.
 pub fn counting(home: &Home, runs: &[LedgerEntry], now: Timestamp) -> Result<Vec<Acceptance>> {
     let is_for_one_run = |acceptance: &Acceptance| {
         acceptance.until.is_none() && matches!(acceptance.what, Accepted::Rule { .. })
@@ -269,10 +270,10 @@ pub fn counting(home: &Home, runs: &[LedgerEntry], now: Timestamp) -> Result<Vec
     Ok(counting)
 }
 
-/// Returns the ids of the acceptances in force for all runs.
+/// Returns the ids of the acceptances that are in force for all runs.
 ///
 /// # Errors
-/// `Store` if the home's file of acceptances cannot be read.
+/// Returns `Store` if the home's acceptance file cannot be read.
 pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     let mut ids = AcceptedIds::default();
     for acceptance in counting(home, &store::read_ledger(home)?, now)? {
@@ -286,8 +287,8 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     Ok(ids)
 }
 
-/// Returns true if a run has tried the accepted task since. A run whose files were missing does not
-/// count.
+/// Returns true if a run has tried the accepted task since the acceptance. A run whose files were
+/// missing does not count.
 fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance, now: Timestamp) -> bool {
     let is_about = |task_id: &String| {
         *task_id == acceptance.id || task_id.split('/').next() == Some(&acceptance.id)
@@ -300,8 +301,8 @@ fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance, now: Timestamp) -> 
     };
     let said_at = acceptance.at.parse::<Timestamp>().ok();
     let word = format!("{}:{}", acceptance.id, acceptance.what.name());
-    // A start in the future comes from a wrong clock. Such a run counts as later only if it lists
-    // the acceptance.
+    // A start time in the future comes from a wrong clock. Such a run counts as later only if it
+    // lists the acceptance.
     let is_later = |run: &&LedgerEntry| {
         let started_at = run.started_at.parse::<Timestamp>().ok();
         started_at > said_at && (started_at <= Some(now) || run.accepted.contains(&word))

@@ -1,5 +1,5 @@
-//! Applies publishers' calendars: the days from which a build's sources are late, and what to
-//! expect of a partition before its files are fetched.
+//! Applies publishers' calendars. Determines the days from which a build's sources are late, and
+//! what to expect of a partition before its files are fetched.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use pubdata_core::pipeline::{Declaration, Editions, Schedule, Source, Variable, 
 use pubdata_core::provenance::{Snapshot, is_future_date};
 
 /// Returns the day from which each source of a build is late unless a newer edition arrives.
-/// Excludes files listed one by one, bundled or fetched on demand, and sources whose own pipeline
-/// reports them.
+/// Excludes files that are declared individually, bundled or fetched on demand, and sources that
+/// are reported by their own pipeline.
 pub(crate) fn due(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -59,7 +59,7 @@ pub(crate) fn due(
     Ok(due)
 }
 
-/// Returns true if a source is expected to have other files later.
+/// Returns true if a source is expected to have new files later.
 fn has_later_files(source: &Source) -> bool {
     let is_typed = source
         .variables
@@ -68,7 +68,7 @@ fn has_later_files(source: &Source) -> bool {
     source.on_demand.is_none() && !source.url.starts_with("bundled:") && !is_typed
 }
 
-/// Returns true if a template has a variable.
+/// Returns true if a template contains a variable.
 fn names(template: &str, variable: &str) -> bool {
     template.split('{').skip(1).any(|rest| {
         rest.strip_prefix(variable)
@@ -76,8 +76,8 @@ fn names(template: &str, variable: &str) -> bool {
     })
 }
 
-/// Returns the earliest day, over the combinations of the other variables, from which the label
-/// after the newest is late.
+/// Returns the earliest day on which the label after the newest one is late, over all combinations
+/// of the other variables.
 fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Option<Date> {
     let mut newest: BTreeMap<Vec<(&String, &String)>, &str> = BTreeMap::new();
     for file in files {
@@ -100,9 +100,9 @@ fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Op
         .min()
 }
 
-/// Returns the day from which the next file is late. A file published again with the same bytes
-/// keeps its first date as a source, but its server has the later one. A date stated for the list
-/// itself takes precedence over the server's.
+/// Returns the day from which the next file is late. If a file is published again with the same
+/// bytes, the source keeps the file's first date, but the server states the later date. A date
+/// stated for the list itself takes precedence over the server's date.
 fn due_of_files(
     schedule: &Schedule,
     source: &Source,
@@ -131,13 +131,14 @@ pub(super) type PublishedRange = (i32, i32);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
-    /// True if its files should exist: it was built before, lies between existing partitions, or
-    /// has no number.
+    /// True if the partition's files should exist: it was built before, lies between existing
+    /// partitions, or has no number.
     pub(super) is_expected: bool,
-    /// True if some of its files may still follow: it is the newest existing partition, was never
-    /// built, and is not late.
+    /// True if some of the partition's files may still be published: it is the newest existing
+    /// partition, was never built, and is not late.
     pub(super) may_be_incomplete: bool,
-    /// The day since which it is late by the calendar, if nothing newer exists.
+    /// The day since which the partition is late according to the calendar, if nothing newer
+    /// exists.
     pub(crate) late_since: Option<Date>,
 }
 
@@ -145,7 +146,7 @@ impl Expected {
     /// Returns what to expect of a partition.
     ///
     /// # Errors
-    /// `Config` if the calendar cannot be read.
+    /// Returns `Config` if the calendar cannot be read.
     pub(crate) fn for_partition(
         declaration: &Declaration,
         partition: Option<&str>,

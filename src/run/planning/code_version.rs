@@ -1,5 +1,5 @@
-//! Identifies the code that made a build: the program, the builders, and the format of the parts. A
-//! program with other code does not have to reproduce the build.
+//! Identifies the code that made a build: the program, the builders, and the part format. A program
+//! with different code is not required to reproduce the build.
 
 use std::fmt::{Display, Formatter};
 
@@ -7,25 +7,26 @@ use pubdata_build::datasets;
 use pubdata_core::pipeline::{Declaration, Declarations};
 use pubdata_store::PART_FORMAT_VERSION;
 
-/// Programs older than the second format of parts did not record the format.
+/// Format of parts made by programs that are older than the second format. These programs did not
+/// record the format.
 const FIRST_PART_FORMAT: &str = "1";
 
-/// The program's part of a build's input hash: `0.1.0+3.2-1`.
+/// The program's contribution to a build's input hash: `0.1.0+3.2-1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeVersion {
     program: String,
-    /// Code version of the pipeline's builder; 0 if it has none.
+    /// Code version of the pipeline's builder; 0 if the pipeline has no builder.
     builder: u32,
     part_format: u32,
-    /// Code versions of the builders of the pipelines on which it builds.
+    /// Code versions of the builders of the upstream pipelines.
     others: Vec<u32>,
 }
 
 impl CodeVersion {
     /// Returns the code version of this program.
     pub(super) fn todays(declarations: &Declarations, declaration: &Declaration) -> Self {
-        // A declaration without a builder builds nothing. Its task is refused with the reason,
-        // without affecting others.
+        // A declaration without a builder builds nothing. Its task is refused with a reason, and
+        // other tasks are not affected.
         let version = |declaration: &Declaration| {
             datasets::builder(declaration).map_or(0, |builder| builder.code_version)
         };
@@ -58,8 +59,8 @@ impl CodeVersion {
         })
     }
 
-    /// Explains why this program need not reproduce a build of that code version, and which program
-    /// can; none if the code is the same.
+    /// Explains why this program is not required to reproduce a build made with that code version,
+    /// and which program can. Returns `None` if the code is the same.
     pub(super) fn differs_from(&self, made_by: &str, declaration: &Declaration) -> Option<String> {
         if self.to_string() == made_by {
             return None;
@@ -68,8 +69,8 @@ impl CodeVersion {
         let Some(then) = Self::parsed(made_by) else {
             return Some(format!("made by code {made_by}, this program has {self}"));
         };
-        // A release keeps its declarations with sorted lists. The build recorded the versions in
-        // the order of the declaration itself.
+        // The declarations that a release keeps have sorted lists, but the build recorded the
+        // versions in the order of the original declaration.
         let in_order = |version: &Self| {
             let mut version = version.clone();
             version.others.sort_unstable();

@@ -1,5 +1,5 @@
-//! Creates a build's entry in the manifest: its inputs, the hash of everything that decides its
-//! bytes, and the reasons why that hash changed.
+//! Creates the manifest entry of a build, with its inputs, the hash of everything that determines
+//! its bytes, and the reasons why that hash changed.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use pubdata_core::pipeline::{Declaration, LayoutEvidence};
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{Manifest, TaskEntry};
 
-/// Returns the reasons why a build differs from the one in the current release; empty if it does
-/// not.
+/// Returns the reasons why a build differs from the build in the current release. The list is empty
+/// if the build does not differ.
 pub(crate) fn reasons(
     entry: &TaskEntry,
     previous: Option<&TaskEntry>,
@@ -107,7 +107,7 @@ pub(crate) fn reasons(
     reasons
 }
 
-/// Returns the task of an entry.
+/// Returns the task id of an entry.
 pub(crate) fn task_id_of(entry: &TaskEntry) -> String {
     entry
         .partition
@@ -117,7 +117,8 @@ pub(crate) fn task_id_of(entry: &TaskEntry) -> String {
         })
 }
 
-/// Creates the entry of a build: its inputs and the hash of everything that decides its bytes.
+/// Creates the entry of a build, with its inputs and the hash of everything that determines its
+/// bytes.
 pub(crate) fn entry(
     settings: &RunSettings,
     task: &Selected<'_>,
@@ -128,14 +129,14 @@ pub(crate) fn entry(
     let declaration = task.declaration;
     let layout_evidence = layout_evidence(settings, declaration);
     if !is_sample {
-        // A sample is not the publisher's file and cannot confirm a layout.
+        // A sample is not the publisher's complete file, so it cannot confirm a layout.
         findings.extend(unconfirmed_layout(declaration, layout_evidence));
     }
     let inputs = pubdata_core::provenance::Inputs::new(snapshots)
         .snapshots()
         .to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
-    // Includes the address and version, because the release and possibly rows contain them.
+    // The URL and version are included because the release, and possibly its rows, contain them.
     let files: Vec<_> = inputs
         .iter()
         .map(|input| {
@@ -156,11 +157,11 @@ pub(crate) fn entry(
         code_version,
         is_sample
     ])];
-    // An unseen layout is not judged by its totals until it is confirmed.
+    // A layout that has not been seen is not judged by its totals until it is confirmed.
     decides.extend(
         (layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)),
     );
-    // A date stated by an operator appears in the release.
+    // A date stated by an operator is published in the release.
     decides.extend(stated_dates(&inputs));
     let text = decides
         .iter()

@@ -1,5 +1,5 @@
-//! Restores what a build was made with. Its hashes are of the texts of its declaration and
-//! contracts, which its release keeps. Rebuilds use program settings with these texts.
+//! Restores the declarations and contracts that a build was made with. The build's hashes cover
+//! these texts, which its release keeps. Rebuilds use the program's settings with these texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Declarations, canonical_json};
 use pubdata_store::{Manifest, TaskEntry};
 
-/// The declarations and contracts on which a pipeline's output depends, in the form that is hashed.
+/// The declarations and contracts that determine a pipeline's output, in the form that is hashed.
 pub(crate) struct Texts {
-    /// Its declaration and those whose sources it reads, one per line.
+    /// The pipeline's declaration and the declarations whose sources it reads, one per line.
     pub(crate) declared: String,
-    /// Its contracts and those of the tables on which it builds, as one list.
+    /// The pipeline's contracts and the contracts of the tables it builds on, as one list.
     pub(crate) contracts: String,
 }
 
@@ -36,7 +36,7 @@ impl Texts {
             }
         }
         declared.sort();
-        // Tables of other pipelines are read with the rows that satisfy their contracts.
+        // Rows of other pipelines' tables are read only if they satisfy the tables' contracts.
         let others = declaration
             .builds_on
             .iter()
@@ -70,7 +70,7 @@ impl Texts {
             add_evidence(&mut value, entry);
             let declaration: Declaration = serde_json::from_value(value)?;
             match pipelines.get_mut(&declaration.pipeline_id) {
-                // Other declarations have one source per line.
+                // Each line for another declaration contains one source.
                 Some(known) => known.sources.extend(declaration.sources),
                 None => drop(pipelines.insert(declaration.pipeline_id.clone(), declaration)),
             }
@@ -86,9 +86,9 @@ impl Texts {
     }
 }
 
-/// Restores the evidence of each source's layout. It decides no record and is therefore not hashed;
-/// the build's entry has it for the build's own sources. Evidence of other sources is not used, so
-/// a placeholder is enough.
+/// Restores the evidence for each source's layout. The evidence does not affect any record, so it
+/// is not hashed. The build's entry contains the evidence for the build's own sources. The evidence
+/// for other sources is not used, so a placeholder is enough.
 fn add_evidence(declaration: &mut Value, entry: &TaskEntry) {
     for source in declaration["source"].as_array_mut().into_iter().flatten() {
         let known = source["source_id"]
@@ -101,8 +101,8 @@ fn add_evidence(declaration: &mut Value, entry: &TaskEntry) {
     }
 }
 
-/// Returns the hashes of the declarations and contracts on which a pipeline's output depends, and
-/// the version of its code.
+/// Returns the hashes of the declarations and contracts that determine a pipeline's output, and the
+/// version of its code.
 pub(crate) fn fingerprint(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -116,7 +116,7 @@ pub(crate) fn fingerprint(
     ))
 }
 
-/// Returns the texts of the current declarations for the pipelines of a release, by digest.
+/// Returns the texts of the current declarations for the pipelines in a release, by digest.
 pub(crate) fn declared_texts(
     settings: &RunSettings,
     manifest: &Manifest,
@@ -140,23 +140,23 @@ pub(crate) fn declared_texts(
     Ok(texts)
 }
 
-/// How to rebuild a build of a release.
+/// Everything needed to rebuild a build of a release.
 pub(crate) struct MadeWith {
-    /// The program's settings, with the build's own declarations and contracts if its release keeps
-    /// them.
+    /// The program's settings. If the release keeps the build's own declarations and contracts, the
+    /// settings contain them.
     pub(crate) settings: RunSettings,
-    /// Why a different result would not count against the release; none if the same code rebuilds
-    /// it from the same inputs.
+    /// Reason why a different result would not count against the release. `None` if the same code
+    /// rebuilds it from the same inputs.
     pub(crate) not_held: Option<String>,
     /// Remarks for the reader.
     pub(crate) notes: Vec<String>,
 }
 
 impl MadeWith {
-    /// Reads what a build of a release was made with.
+    /// Loads the declarations and contracts with which a build of a release was made.
     ///
     /// # Errors
-    /// `Store` if the release has lost it.
+    /// Returns `Store` if the release has lost them.
     pub(crate) async fn load(
         settings: &RunSettings,
         manifest: &Manifest,
@@ -205,11 +205,12 @@ impl MadeWith {
         })
     }
 
-    /// Returns settings that build with the declarations of one release's build and the contracts
-    /// of another's.
+    /// Returns settings for a build with the declarations of one build and the contracts of
+    /// another, each from its own release.
     ///
     /// # Errors
-    /// `Store` if a release has not kept them; `Config` if this program cannot read them.
+    /// Returns `Store` if a release has not kept them, and `Config` if this program cannot read
+    /// them.
     pub(crate) async fn mixed(
         settings: &RunSettings,
         declared: (&Manifest, &TaskEntry),
@@ -242,7 +243,8 @@ impl MadeWith {
         Ok(settings.for_rebuild(own))
     }
 
-    /// Uses the current declarations, because the release is of an earlier version that kept none.
+    /// Uses the current declarations, because the release was made by an earlier version that kept
+    /// none.
     fn todays(settings: &RunSettings, entry: &TaskEntry) -> Result<Self> {
         let mut notes = vec!["the release does not carry its declarations and contracts; made again with those of this program".to_owned()];
         let Some(declaration) = settings.declarations.pipelines.get(&entry.pipeline_id) else {
@@ -276,7 +278,7 @@ impl MadeWith {
         })
     }
 
-    /// Returns the declaration of the build; none if it is no longer known.
+    /// Returns the declaration of the build. Returns `None` if the declaration is no longer known.
     pub(crate) fn declaration(&self, entry: &TaskEntry) -> Option<&Declaration> {
         self.settings.declarations.pipelines.get(&entry.pipeline_id)
     }

@@ -1,5 +1,5 @@
-//! Decides for each task what to do, and why. Resolves selectors, identifies builds, and applies
-//! the effects of upstream tasks and acceptances. Builds nothing.
+//! Decides for each task what to do, and why. Resolves selectors, identifies builds, and takes
+//! upstream tasks and acceptances into account. Builds nothing.
 
 pub mod accepted;
 pub mod calendar;

@@ -1,4 +1,5 @@
-//! Fetches what the selected tasks read and decides what to do for each, and why. Builds nothing.
+//! Fetches the files that the selected tasks read, and decides for each task what to do, and why.
+//! Builds nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,14 +32,14 @@ use pubdata_store::{Manifest, Snapshots, TaskEntry};
 
 struct Candidate<'a> {
     task: Selected<'a>,
-    /// The files, each with a flag that says if the build requires it.
+    /// The files, each with a flag that says whether the build requires it.
     files: Vec<(FetchTarget, bool)>,
-    /// Sources whose files are listed on a page, and the problems of files that could not be found
-    /// there.
+    /// Sources whose files are listed on a page.
     listed: Vec<&'a Source>,
+    /// Problems of files that could not be found on these pages.
     not_listed: Vec<String>,
-    /// Files of the last release that a page no longer lists and that stay in use, with the finding
-    /// about each.
+    /// Files of the last release that a page no longer lists but that stay in use, each with the
+    /// finding about it.
     no_longer_listed: Vec<(Snapshot, SourceFinding)>,
     /// Findings about pages.
     findings: Vec<SourceFinding>,
@@ -46,10 +47,10 @@ struct Candidate<'a> {
     series: Vec<Series>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
-    /// Tasks of this run or of the last release whose files the build reads. Their own candidates
-    /// fetch the files.
+    /// Tasks of this run or of the last release whose files the build reads. These tasks' own
+    /// candidates fetch the files.
     upstream: Upstream<'a>,
-    /// The files that the upstream tasks accepted.
+    /// Files that the upstream tasks accepted.
     of_upstream: Vec<Snapshot>,
     /// Upstream tasks without an accepted build.
     not_accepted: Vec<Problem>,
@@ -101,10 +102,10 @@ impl Candidate<'_> {
     }
 }
 
-/// Fetches the selected sources and plans what to build from them, and why.
+/// Fetches the selected sources and determines what to build from them, and why.
 ///
 /// # Errors
-/// `Config` if a selector matches nothing; `Store` if local files cannot be read.
+/// Returns `Config` if a selector matches nothing, and `Store` if local files cannot be read.
 pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<Plan> {
     let (current, generation) = match settings.releases.channel(&settings.channel).await? {
         Some(entry) => (
@@ -239,7 +240,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     })
 }
 
-/// Fetches the candidates' files, and earlier ones if the newest are absent.
+/// Fetches the candidates' files. If the newest files are absent, fetches earlier ones.
 async fn fetch_files(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -289,8 +290,8 @@ async fn fetch_files(
 /// Fetches on-demand files of the selected pipelines for the given values.
 ///
 /// # Errors
-/// `Config` if the selected pipelines have no source with that variable; `Store` if local files
-/// cannot be read.
+/// Returns `Config` if the selected pipelines have no source with that variable, and `Store` if
+/// local files cannot be read.
 pub async fn fetch_on_demand(
     settings: &RunSettings,
     variable: &str,
@@ -329,8 +330,8 @@ pub async fn fetch_on_demand(
 }
 
 /// Fetches the pages that list files, and adds the newest listed files to their tasks. If a page no
-/// longer lists a kind of file that the last release used, that kind is missing: data never
-/// disappears without a message.
+/// longer lists a kind of file that the last release used, that kind is reported as missing, so
+/// that data never disappears without a message.
 async fn find_listed(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -338,8 +339,8 @@ async fn find_listed(
     current: Option<&Manifest>,
     observer: &SharedObserver,
 ) -> Result<Vec<FetchedSource>> {
-    // Keyed by address: sources that share a page fetch it once. Two concurrent fetches would write
-    // the same snapshot.
+    // Keyed by URL, because sources that share a page fetch it once. Two concurrent fetches would
+    // write the same snapshot.
     let pages: BTreeMap<&str, FetchTarget> = candidates
         .iter()
         .flat_map(|candidate| &candidate.listed)
@@ -437,7 +438,7 @@ fn candidates<'a>(
             .flat_map(|current| current.tasks.keys().cloned()),
     );
     for task in tasks {
-        // The files of an upstream task that is neither run nor released are not judged; they are
+        // The files of an upstream task that is neither run nor released are not judged, but are
         // read as fetched.
         let mut upstream = upstream_of(settings, task.declaration)?;
         upstream.retain(|pipeline_id, _| task_ids.contains(*pipeline_id));
@@ -602,7 +603,7 @@ fn judge(
         problems.push(Problem::missing(format!("{whose}, such as {first}")));
     }
     if problems.is_empty() {
-        // A build made from a file that was withdrawn is no baseline.
+        // A build made from a file that was later withdrawn cannot be a baseline.
         let accepted = if withdrawn_in(settings, previous)?.is_some() {
             None
         } else {
@@ -635,7 +636,7 @@ fn judge(
     Ok((state, Some(entry)))
 }
 
-/// Returns the files and paged lists that lost more of their size since the last release than their
+/// Returns the files and paged lists that have shrunk since the last release by more than their
 /// declaration allows.
 fn losses(
     settings: &RunSettings,
@@ -683,7 +684,7 @@ fn losses(
 /// A source and the values of its variables, except the page number.
 type FileKey<'a> = (&'a str, Vec<(&'a String, &'a String)>);
 
-/// Returns the size and first snapshot of each file; the pages of a list count as one file.
+/// Returns the size and the first snapshot of each file. The pages of a list count as one file.
 fn sizes<'a>(
     settings: &RunSettings,
     snapshots: &'a [Snapshot],

@@ -1,4 +1,4 @@
-//! Resolves the selectors of a command to tasks, and determines which sources each task reads.
+//! Resolves a command's selectors to tasks, and determines which sources each task reads.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::settings::{Chosen, RunSettings, is_selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, Source, nearest};
 
-/// A task before its files are known.
+/// A task whose files have not been determined yet.
 pub(crate) struct Selected<'a> {
     pub(crate) task_id: String,
     pub(crate) declaration: &'a Declaration,
@@ -18,7 +18,7 @@ pub(crate) struct Selected<'a> {
 /// Checks that each selector names something that can be built.
 ///
 /// # Errors
-/// `Config`, naming the first that does not.
+/// Returns `Config`, naming the first selector that does not.
 pub fn check_selectors(
     declarations: &Declarations,
     selectors: &[String],
@@ -27,8 +27,8 @@ pub fn check_selectors(
     selected(declarations, &Chosen::default(), selectors, now).map(drop)
 }
 
-/// Returns the tasks that the selectors name, or the tasks chosen in the settings if no selector is
-/// given.
+/// Returns the tasks that the selectors name. If no selector is given, returns the tasks chosen in
+/// the settings.
 pub(crate) fn selected<'a>(
     declarations: &'a Declarations,
     chosen: &Chosen,
@@ -82,7 +82,7 @@ pub(crate) fn selected<'a>(
 /// Checks that each entry of the settings names something that can be built.
 ///
 /// # Errors
-/// `Config`, naming the first that does not.
+/// Returns `Config`, naming the first entry that does not.
 pub fn check_chosen(declarations: &Declarations, chosen: &Chosen, now: Timestamp) -> Result<()> {
     for (key, names) in [
         ("pipelines", &chosen.pipelines),
@@ -163,7 +163,7 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
 /// Maximum number of pipeline names in a hint.
 const NAMES_SHOWN: usize = 4;
 
-/// Returns the sources that a build reads: its own, then those of other declarations.
+/// Returns the sources that a build reads: its own sources, then the sources of other declarations.
 pub(crate) fn sources_of<'a>(
     settings: &'a RunSettings,
     declaration: &'a Declaration,

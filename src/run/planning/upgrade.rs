@@ -1,6 +1,6 @@
-//! Reports how this version of the program treats a home left by another version. The report covers
-//! the formats it reads, the builds that its next run repeats, and the releases it can still
-//! reproduce. Changes nothing.
+//! Reports how this version of the program treats a home that was last used by another version. The
+//! report covers the formats that this version reads, the builds that its next run repeats, and the
+//! releases that it can still reproduce. Changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ pub struct UpgradeReport {
     pub formats: Vec<FormatReport>,
     /// Work of the next run, by channel.
     pub next_runs: BTreeMap<String, NextRun>,
-    /// The releases that are kept, newest first; empty if something is refused.
+    /// The retained releases, newest first; empty if the home has a format that this version
+    /// refuses.
     pub releases: Vec<KeptRelease>,
 }
 
@@ -37,7 +38,7 @@ pub struct NextRun {
     pub builds: usize,
     /// Reasons why a task is rebuilt even if the publishers have nothing new, by task.
     pub built_again: BTreeMap<String, Vec<String>>,
-    /// Tasks that are no longer declared and leave the next release.
+    /// Tasks that are no longer declared and will be missing from the next release.
     pub left_out: Vec<String>,
 }
 
@@ -55,7 +56,8 @@ pub struct KeptRelease {
     pub builds: usize,
     /// Number of builds that this program must reproduce byte for byte.
     pub can_be_made_again: usize,
-    /// Builds whose declarations the release does not carry, because it is of an earlier version.
+    /// Number of builds whose declarations the release does not contain, because it was made by an
+    /// earlier version.
     pub without_declarations: usize,
 }
 
@@ -72,7 +74,8 @@ impl UpgradeReport {
         }
     }
 
-    /// Returns true if the home has a format of a newer program, which this one cannot read.
+    /// Returns true if the home has a file format of a newer version, which this program cannot
+    /// read.
     pub fn is_refused(&self) -> bool {
         self.formats
             .iter()
@@ -80,10 +83,10 @@ impl UpgradeReport {
     }
 }
 
-/// Examines a home, whose formats this program can read, and its releases.
+/// Examines a home whose formats this program can read, and the home's releases.
 ///
 /// # Errors
-/// `Store` if they cannot be read.
+/// Returns `Store` if the home or its releases cannot be read.
 pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Result<UpgradeReport> {
     let mut report = UpgradeReport::of_formats(&settings.home, formats);
     for channel in settings.releases.channels().await? {
@@ -95,7 +98,7 @@ pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Resu
         }
     }
     for id in settings.releases.list().await? {
-        // `pubdata releases list` names the damaged ones.
+        // `pubdata releases list` names the damaged releases.
         if let Ok(manifest) = settings.releases.manifest(&id).await {
             report.releases.push(kept(settings, manifest).await);
         }

@@ -1,6 +1,6 @@
 //! Handles builds that read the files of other tasks, such as links between permits and licenses.
-//! They read the files that those tasks' own builds accepted. If such a build was refused, they
-//! read the files of its last good build.
+//! Such builds read the files that the other tasks' own builds accepted. If one of those builds was
+//! refused, they read the files of the last good build instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Manifest, TaskEntry};
 
-/// Tasks whose files a build reads, by pipeline, each with the ids of the sources that it reads.
+/// Tasks whose files a build reads, by pipeline, each with the ids of the sources that the build
+/// reads.
 pub(super) type Upstream<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// Returns the tasks whose files a build reads. Pipelines without tables have no task.
@@ -38,8 +39,8 @@ pub(crate) fn upstream_of<'a>(
 #[derive(Default)]
 pub(super) struct AcceptedFiles {
     pub(crate) snapshots: Vec<Snapshot>,
-    /// Upstream tasks without an accepted build, with the resulting problem for a build that
-    /// requires them.
+    /// Upstream tasks without an accepted build. Each has the problem that results for a build that
+    /// requires the task.
     pub(crate) lacking: BTreeMap<String, Problem>,
 }
 
@@ -48,14 +49,14 @@ pub(crate) struct OtherTasks<'a> {
     pub(crate) settings: &'a RunSettings,
     pub(crate) current: Option<&'a Manifest>,
     pub(crate) is_sample: bool,
-    /// By task id.
+    /// The planned tasks, by task id.
     pub(crate) planned: BTreeMap<&'a str, &'a PlannedTask>,
     /// Tasks whose build was refused in this run.
     pub(crate) refused: &'a BTreeSet<String>,
 }
 
 impl OtherTasks<'_> {
-    /// Returns the files that a build reads of upstream tasks.
+    /// Returns the upstream tasks' files that a build reads.
     pub(super) fn accepted_files(
         &self,
         reader: &Declaration,
@@ -81,7 +82,7 @@ impl OtherTasks<'_> {
         Ok(files)
     }
 
-    /// Returns the build of this run, or the last good one.
+    /// Returns the build made in this run, or the last good build.
     fn accepted_build(
         &self,
         reader: &Declaration,
@@ -106,8 +107,8 @@ impl OtherTasks<'_> {
                 .filter(|last| current.is_sample_build(last) == self.is_sample)
         });
         let Some(last) = last else { return Ok(None) };
-        // Tables are rebuilt from the files: another declaration or other code would not make the
-        // tables that were accepted.
+        // Tables are rebuilt from the files. With a different declaration or different code, the
+        // result would not be the tables that were accepted.
         let todays = fingerprint(
             self.settings,
             &self.settings.declarations.pipelines[pipeline_id],
@@ -142,7 +143,8 @@ impl OtherTasks<'_> {
         }
     }
 
-    /// Returns a planned task with the files of upstream tasks that were refused since replaced.
+    /// Returns a planned task. If upstream tasks have been refused since the task was planned,
+    /// their files are replaced.
     pub(crate) fn settled(&self, task: &PlannedTask) -> Result<PlannedTask> {
         let declaration = &self.settings.declarations.pipelines[&task.pipeline_id];
         let mut refused = upstream_of(self.settings, declaration)?;
@@ -228,9 +230,10 @@ impl OtherTasks<'_> {
     }
 }
 
-/// Returns the missing pipelines that a build can omit. It can omit any pipeline it builds on
-/// except the first, if at least one other is available. A pipeline used by the last build is
-/// required: without it, published records would disappear and ambiguous matches would look unique.
+/// Returns the missing pipelines that a build can omit. A build can omit any pipeline it builds on
+/// except the first, if at least one other pipeline is available. A pipeline that the last build
+/// used is required. Without it, published records would disappear and ambiguous matches would look
+/// unique.
 pub(super) fn spared<'d>(
     settings: &RunSettings,
     declaration: &'d Declaration,

@@ -1,5 +1,5 @@
-//! Selects the files that a probe requests: the first and the newest of a source with many
-//! files. If the newest may be unpublished, earlier files serve as fallbacks.
+//! Selects the files that a probe requests. If a source has many files, these are the first and the
+//! newest one. If the newest file may be unpublished, earlier files serve as fallbacks.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_fetch::{Request, mirror_path, recorded_url};
 
-/// Only the first and the newest are requested of sources with more files than this.
+/// If a source has more files than this, only the first and the newest are requested.
 const FEW_FILES: usize = 12;
 
 /// Maximum number of labels to try, newest first, until a file exists.
@@ -22,8 +22,8 @@ const EARLIER_FILES: usize = 6;
 pub(super) struct Address<'a> {
     pub(super) source: &'a Source,
     pub(super) request: Request,
-    /// True if other sources look up values in the file, such as county codes. An excerpt of it
-    /// would be useless to them.
+    /// True if other sources look up values, such as county codes, in the file. An excerpt of the
+    /// file would be useless to them.
     pub(super) is_lookup: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct PredictedTask<'a> {
 impl<'a> PredictedTask<'a> {
     pub(super) fn new(settings: &'a RunSettings, selected: Selected<'a>) -> Result<Self> {
         let sources = sources_of(settings, selected.declaration)?;
-        // A run never fetches on-demand files, and bundled files need no request.
+        // A run never fetches on-demand files, and bundled files require no request.
         let sources = sources
             .into_iter()
             .filter(|(_, source)| source.on_demand.is_none() && !source.url.starts_with("bundled:"))
@@ -51,9 +51,9 @@ impl<'a> PredictedTask<'a> {
         })
     }
 
-    /// Returns the files of a source without a listing, each as a row of alternative addresses: the
-    /// first address with a file counts. Includes only the first and the newest of many files.
-    /// A file named by its period is followed by the files of earlier periods.
+    /// Returns the files of a source without a listing, each as a list of alternative URLs. The
+    /// first URL with a file is used. If a source has many files, only the first and the newest are
+    /// included. A file named by its period is followed by the files of earlier periods.
     pub(super) fn addresses(
         &self,
         settings: &RunSettings,
@@ -116,7 +116,7 @@ impl<'a> PredictedTask<'a> {
     }
 }
 
-/// Returns a file's address on the mirror of samples. For a local file, it is an address that a
+/// Returns a file's URL on the mirror of samples. A local file's URL is changed to one that a
 /// mirror can have.
 pub(super) fn sample_url(url: &str) -> String {
     url.strip_prefix("file://")

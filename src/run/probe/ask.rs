@@ -1,5 +1,5 @@
-//! Requests the beginning of every file of the tasks, each file once however many tasks read it,
-//! alternating between hosts.
+//! Requests the beginning of every file of the tasks. Each file is requested only once, however
+//! many tasks read it, and requests alternate between hosts.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,12 @@ use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
 
-/// Files requested at a time, over all hosts; `fetch` itself limits each host.
+/// Maximum number of files requested at a time, over all hosts. `fetch` itself limits the number
+/// for each host.
 const CONCURRENT_FILES: usize = 48;
 
-/// Returns the selected tasks; for a partitioned pipeline, the newest partition that the publisher
-/// has.
+/// Returns the selected tasks. A partitioned pipeline is represented by the newest partition that
+/// the publisher has.
 pub(super) async fn newest_partitions<'d>(
     context: &'d ProbeContext<'_>,
 ) -> Result<Vec<PredictedTask<'d>>> {
@@ -85,13 +86,13 @@ async fn is_published(context: &ProbeContext<'_>, task: &PredictedTask<'_>) -> R
     ))
 }
 
-/// Requests the head of every file of the tasks, each once.
+/// Requests the first bytes of every file of the tasks, each file only once.
 pub(super) async fn ask<'a>(
     context: &'a ProbeContext<'_>,
     tasks: &[PredictedTask<'a>],
 ) -> Result<Vec<ProbedAddress<'a>>> {
     let mut probed = Vec::new();
-    // Keyed by source and first address: a source that several tasks read is requested once.
+    // Keyed by source and first URL, so that a source read by several tasks is requested once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
     let mut add = |row: Vec<Address<'a>>| {
         if let Some(first) = row.first() {
@@ -118,7 +119,8 @@ pub(super) async fn ask<'a>(
         files.into_iter().for_each(|address| add(vec![address]));
     }
     context.observer.on_fetch_started(rows.len());
-    // Neighbours in the list share a host; alternating lets all hosts start at once.
+    // Neighbouring files in the list share a host. Alternating between hosts lets requests to all
+    // hosts start at once.
     let rows = in_turns(rows.into_values().collect());
     let examined: Vec<Result<Option<ProbedAddress<'a>>>> = stream::iter(rows)
         .map(async |row| ask_row(context, row).await)
@@ -135,7 +137,7 @@ pub(super) async fn ask<'a>(
     Ok(probed)
 }
 
-/// Tries the addresses of a row one after another until one has a file.
+/// Tries the URLs in a list of alternatives one after another until one of them has a file.
 async fn ask_row<'a>(
     context: &ProbeContext<'_>,
     row: Vec<Address<'a>>,
@@ -169,7 +171,7 @@ async fn ask_row<'a>(
     Ok::<_, Error>(absent)
 }
 
-/// Orders rows of addresses so that hosts alternate.
+/// Reorders the lists of alternative URLs so that hosts alternate.
 fn in_turns(rows: Vec<Vec<Address<'_>>>) -> Vec<Vec<Address<'_>>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, Vec<Address<'_>>)> = Vec::new();

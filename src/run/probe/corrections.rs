@@ -1,4 +1,4 @@
-//! Collects changes of declarations that the files suggest, and tries them in another trial run on
+//! Collects changes to declarations that the files suggest, and tries them in another trial run on
 //! the same samples.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use pubdata_store::Snapshots;
 /// Results by task.
 pub(super) type Tried = BTreeMap<String, (PredictedOutcome, Vec<String>)>;
 
-/// Returns the changes of declarations that the received files suggest.
+/// Returns the changes to declarations that the received files suggest.
 pub(super) fn edits(
     context: &ProbeContext<'_>,
     tasks: &[PredictedTask<'_>],
@@ -86,7 +86,7 @@ pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<Declarati
     Ok(suggested)
 }
 
-/// Returns the values of the new columns of a file, with the columns and values of the file in the
+/// Returns the values in the new columns of a file, and the columns and values of the file in the
 /// home.
 fn cells(context: &ProbeContext<'_>, probed: &ProbedAddress<'_>) -> Result<(Cells, Last)> {
     let (address, examined) = (&probed.address, &probed.examined);
@@ -101,7 +101,7 @@ fn cells(context: &ProbeContext<'_>, probed: &ProbedAddress<'_>) -> Result<(Cell
         .iter()
         .map(|name| (name.clone(), vec![name.clone()]))
         .collect();
-    // Values only improve the choice: if they cannot be read, names must do.
+    // Values only improve the guess. If they cannot be read, the guess relies on names.
     let now = values::of_file(
         address,
         &path,
@@ -110,8 +110,8 @@ fn cells(context: &ProbeContext<'_>, probed: &ProbedAddress<'_>) -> Result<(Cell
         &examined.columns,
     )
     .unwrap_or_default();
-    // The file of the release matches its declaration; the file of the last run may be the one that
-    // was blocked.
+    // The file in the release matches its declaration, whereas the file of the last run may be the
+    // one that was blocked.
     let of_release = context
         .given
         .published
@@ -159,7 +159,7 @@ fn last(probed: &ProbedAddress<'_>, path: &Path) -> Result<Last> {
 }
 
 /// Repeats the trial runs with changed declarations. Returns the predicted outcome of each task,
-/// and the reasons why it would still not be built.
+/// and the reasons why the task would still not be built.
 pub(super) async fn try_out(
     trial_runs: &TrialRuns<'_, '_>,
     suggested: &DeclarationFiles,
@@ -187,7 +187,7 @@ pub(super) async fn try_out(
             .into_iter()
             .filter(|owner| edits.contains_key(*owner))
             .collect();
-        // No sample exists of a file that has moved; the next probe tries the new address.
+        // A file that has moved has no sample. The next probe tries the new URL.
         if changed.is_empty() || changed.into_iter().any(is_moved) {
             continue;
         }

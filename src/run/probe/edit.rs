@@ -1,4 +1,4 @@
-//! Edits the TOML of a declaration so that comments, order and all other lines stay. A comment
+//! Edits the TOML of a declaration while preserving comments, order and all other lines. A comment
 //! marks each guessed change.
 
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use crate::building::word_guess::Likeness;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 
-/// Criterion by which a new column was matched with a missing one.
+/// Criterion by which a new column was matched with a missing column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The same values as in the last file of the home.
+    /// The new column has the same values as the missing column in the last file of the home.
     SameValues,
     WordsOfSettings,
     SimilarName,
     SamePlace,
 }
 
-/// A change of a declaration.
+/// A change to a declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edit {
-    /// An alternative publisher's name for a mapped column.
+    /// An alternative name that the publisher uses for a mapped column.
     Alternative {
         source_id: String,
         column: String,
@@ -43,19 +43,19 @@ pub(super) enum Edit {
         source_id: String,
         host: String,
     },
-    /// A publisher's word in a table of the settings.
+    /// A publisher's term in a table of the settings.
     Word {
         table: String,
         word: String,
         value: toml::Value,
-        /// The known word from which it was guessed.
+        /// The known term from which the mapping was guessed.
         like: String,
         likeness: Likeness,
     },
 }
 
 impl Edit {
-    /// Returns true if a change belongs to a source; changes of settings belong to the pipeline's
+    /// Returns true if a change belongs to a source. Changes to settings belong to the pipeline's
     /// first source.
     pub(super) fn is_of(&self, id: &str, is_first: bool) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl Edit {
         }
     }
 
-    /// Describes how the change was guessed; none if it was not.
+    /// Describes how the change was guessed. Returns `None` if the change was not guessed.
     fn guess(&self) -> Option<String> {
         match self {
             Self::Alternative { name, rule, .. } => {
@@ -100,10 +100,10 @@ impl Edit {
     }
 }
 
-/// Applies changes to a declaration. All other lines, comments and the order stay as they are.
+/// Applies changes to a declaration. All other lines, the comments and the order stay as they are.
 ///
 /// # Errors
-/// `Config` if the file has no declaration with that source or table.
+/// Returns `Config` if the file has no declaration with that source or table.
 pub(super) fn apply(
     files: &DeclarationFiles,
     pipeline_id: &str,
@@ -119,14 +119,14 @@ pub(super) fn apply(
     Ok(files.with(&[(&file, &document.to_string())]))
 }
 
-/// Formats changes for readers: the changed keys as they appear in the declaration afterwards.
+/// Formats changes for readers, as the changed keys with their new values in the declaration.
 ///
 /// # Errors
-/// As [`apply`].
+/// Returns the same errors as [`apply`].
 pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) -> Result<String> {
     let file = file_of(pipeline_id);
     let document = document(&apply(files, pipeline_id, edits)?, &file)?;
-    // Lists each heading once, in the order of the changes.
+    // Each heading is listed once, in the order of the changes.
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for edit in edits {
         let (place, line) = shown(&document, edit).ok_or_else(|| {
@@ -145,7 +145,7 @@ pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) 
     Ok(format!("# {file}\n{}\n", texts.join("\n")))
 }
 
-/// Replaces characters of a word that a comment cannot contain.
+/// Replaces characters in a term that a comment cannot contain.
 fn one_line(word: &str) -> String {
     word.chars()
         .map(|character| {
@@ -187,7 +187,7 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
                     .as_array_mut()?,
                 name,
             );
-            // A table on one line has room for a comment only after it.
+            // If a table is written on one line, the comment can only follow the entire table.
             let commented = if columns.is_value() {
                 columns
             } else {
@@ -228,7 +228,7 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
     Some(())
 }
 
-/// Adds a comment after a value that says how its change was guessed.
+/// Adds a comment after a value to explain how the change was guessed.
 fn comment(value: &mut Value, edit: &Edit) {
     let Some(guess) = edit.guess() else { return };
     let known = value
@@ -252,7 +252,7 @@ fn source<'d>(document: &'d mut DocumentMut, source_id: &str) -> Option<&'d mut 
         .find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
 }
 
-/// Returns the list of a key, and creates it if necessary.
+/// Returns the list under a key, and creates it if necessary.
 fn list<'d>(source: &'d mut Table, key: &str) -> Option<&'d mut Array> {
     source
         .entry(key)
@@ -266,7 +266,7 @@ fn add(list: &mut Array, name: &str) {
     }
 }
 
-/// Returns the heading above a change, and its line.
+/// Returns the heading above a change, and the changed line.
 fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
     let of_source = |source_id: &str| format!("[[source]]  # {source_id}");
     let source = |source_id: &str| {

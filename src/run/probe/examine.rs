@@ -1,5 +1,5 @@
-//! Judges the file at one address: as declared, changed, absent, or replaced by a page that blocks
-//! programs. Puts its first records on the mirror of samples.
+//! Judges the file at a URL: it is as declared, changed, absent, or replaced by a page that blocks
+//! programs. Puts the file's first records on the mirror of samples.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use pubdata_core::error::{ErrorKind, IoExt, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
-/// Words of pages that block programs.
+/// Phrases that indicate a page that blocks programs.
 const BLOCK_PAGE_WORDS: [&str; 9] = [
     "captcha",
     "cf-chl",
@@ -28,8 +28,8 @@ const BLOCK_PAGE_WORDS: [&str; 9] = [
     "unusual traffic",
 ];
 
-/// Requests the head of a file, compares it with its declaration, and puts its first records on the
-/// mirror of samples.
+/// Requests the first bytes of a file, compares the file with its declaration, and puts its first
+/// records on the mirror of samples.
 pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
     let Address {
         source, request, ..
@@ -110,7 +110,8 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
     .await
 }
 
-/// Examines a file of the home that replaces the publisher's: the trial run uses its first records.
+/// Examines a file in the home that replaces the publisher's file. The trial run uses the file's
+/// first records.
 pub(super) async fn examine_own(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -142,7 +143,7 @@ pub(super) async fn examine_own(
     )
     .await?;
     if own.sample.is_none() && own.not_sampled.is_none() {
-        // The file cannot be cut, so the trial run reads all of it.
+        // The file cannot be cut, so the trial run reads the entire file.
         context.temporary.put(
             &sample_path(&address.request.url)?,
             &std::fs::read(path).at("read", path)?,
@@ -170,8 +171,8 @@ pub(super) async fn examine_own(
     })
 }
 
-/// Puts the first records of a file on the mirror of samples, and compares their columns with the
-/// declared ones.
+/// Puts the first records of a file on the mirror of samples, and compares the file's columns with
+/// the declared ones.
 async fn take(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -238,7 +239,7 @@ async fn take(
     }
 }
 
-/// Returns the verdict for an address that has no file for this program.
+/// Returns the verdict for a URL that has no file for this program.
 pub(super) fn unavailable(
     context: &ProbeContext<'_>,
     url: &str,
@@ -322,7 +323,7 @@ fn size_problem(
             source.max_bytes
         ));
     }
-    // The minimum applies to all pages together, so one page proves nothing.
+    // The minimum size applies to all pages together, so a single page proves nothing.
     (total < source.min_bytes && !is_sample && source.pages.is_none()).then(|| {
         format!(
             "the file has {total} bytes, fewer than the {} declared as `min_bytes`",

@@ -1,5 +1,5 @@
-//! Cuts a small file of whole records from the beginning of a large one. An archive becomes an
-//! archive with one member.
+//! Cuts a small file of complete records from the beginning of a large file. The excerpt of an
+//! archive is an archive with one member.
 
 use super::address::Address;
 use pubdata_build::decode::{self, ArchiveParts, PackedMember};
@@ -7,13 +7,13 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Format, Source, Syntax, expand, is_packed};
 use pubdata_fetch::{Fetcher, Head, Piece, Request};
 
-/// Number of bytes requested of each file.
+/// Number of bytes requested from each file.
 const HEAD_BYTES: u64 = 256 << 10;
 
-/// Files that cannot be cut, and lookup lists, are read whole up to this size.
+/// Maximum size up to which files that cannot be cut, and lookup lists, are read completely.
 const WHOLE_BYTES: u64 = 8 << 20;
 
-/// Maximum size of the beginning of a member after decompression.
+/// Maximum decompressed size of the beginning of a member.
 const MAX_UNPACKED: usize = 2 << 20;
 
 /// Bytes of a file to examine.
@@ -23,7 +23,7 @@ pub(super) struct Beginning {
     pub(super) is_whole: bool,
 }
 
-/// The beginning of a file as a separate file.
+/// The beginning of a file, cut out as a separate file.
 pub(super) struct Excerpt {
     pub(super) bytes: Vec<u8>,
     pub(super) member: Option<String>,
@@ -34,9 +34,9 @@ pub(super) struct Excerpt {
 /// Result of cutting a file's beginning.
 pub(super) enum Cut {
     Excerpt(Excerpt),
-    /// Only the structure is known, for this reason.
+    /// Only the file's structure is known, for this reason.
     Structure(String),
-    /// A download would refuse the bytes, for this reason.
+    /// A download would reject the bytes, for this reason.
     Refused(String),
 }
 
@@ -50,11 +50,11 @@ pub(super) fn is_archive(source: &Source, url: &str) -> bool {
     source.is_archive() && (source.listing.is_none() || is_packed(url))
 }
 
-/// Cuts whole records from the beginning of a file. `place` is the address for requests of further
-/// bytes.
+/// Cuts complete records from the beginning of a file. `place` is the URL from which further bytes
+/// can be requested.
 ///
 /// # Errors
-/// `Format` if the beginning is not of the declared kind.
+/// Returns `Format` if the beginning is not of the declared kind.
 pub(super) async fn cut(
     fetcher: &Fetcher,
     address: &Address<'_>,
@@ -172,8 +172,8 @@ enum Found {
     NoEnd,
 }
 
-/// Finds the archive's first member that matches a pattern. Requests the archive's directory if it
-/// is not in the beginning.
+/// Finds the first archive member that matches a pattern. Requests the archive's directory if the
+/// beginning does not contain it.
 async fn find_member(
     fetcher: &Fetcher,
     place: &Request,

@@ -1,5 +1,5 @@
-//! Finds the file of the home that a run would use because the publisher's is unavailable or older
-//! than an imported one.
+//! Finds the file in the home that a run would use because the publisher's file is unavailable, or
+//! older than an imported file.
 
 use super::ProbeContext;
 use super::address::Address;
@@ -11,15 +11,16 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::recorded_url;
 
-/// A file of the home that a run would use in place of the publisher's.
+/// A file in the home that a run would use instead of the publisher's file.
 pub(super) struct FallbackFile {
     pub(super) snapshot: Snapshot,
-    /// True if it stays because no newer file is available, false if an operator imported it.
+    /// True if the file stays in use because no newer file is available. False if an operator
+    /// imported the file.
     pub(super) is_earlier: bool,
 }
 
-/// Finds the file of the home that a run would use. Puts its first records on the mirror of samples
-/// in place of the publisher's.
+/// Finds the file in the home that a run would use. Puts the file's first records on the mirror of
+/// samples in place of the publisher's records.
 pub(super) async fn load(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -72,7 +73,7 @@ fn find(
             is_earlier: false,
         }));
     }
-    // If the publisher has a file too, the newer one counts.
+    // If the publisher also has a file, the newer of the two is used.
     let is_newer = |imported: &Snapshot| {
         examined
             .dated
@@ -95,7 +96,7 @@ fn find(
     } else {
         is_failed
     };
-    // Pages fetched in different runs do not fit together.
+    // Pages that were fetched in different runs do not fit together.
     if !stays || source.pages.is_some() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Compares the columns of a file with the declared ones, and lists those that are missing or new.
+//! Compares the columns of a file with the declared columns, and lists missing and new columns.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Format, expand};
 
-/// Returns the mapped and unused columns of a file, with which a build decodes it.
+/// Returns the plan with which a build decodes a file, containing the mapped and unused columns.
 fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     let (source, keys) = (address.source, &address.request.keys);
     let mut ignore = source
@@ -17,8 +17,7 @@ fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
         .iter()
         .map(|pattern| expand(pattern, keys))
         .collect::<Result<Vec<_>>>()?;
-    // Interfaces receive the names of columns in the request, and the dataset's code reads these
-    // columns.
+    // Requests to APIs list the names of columns, and the dataset's code reads these columns.
     ignore.extend(
         keys.values()
             .flat_map(|value| value.split(','))
@@ -50,7 +49,7 @@ pub(super) fn columns_of(
     })
 }
 
-/// Compares a file's columns with the declared ones.
+/// Compares a file's columns with the declared columns.
 pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<String>) -> Examined {
     let source = address.source;
     let new = column_plan(address)
@@ -60,8 +59,8 @@ pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<Str
         !source.optional_columns.contains(name) && !names.iter().any(|name| columns.contains(name))
     };
     let is_attributes = matches!(source.format, Format::JsonRecords { .. });
-    // Records omit attributes that are null, so the first records may lack columns of the whole
-    // file.
+    // Records omit attributes that are null, so the first records may lack columns that the
+    // complete file has.
     let says_nothing =
         columns.is_empty() || (is_attributes && !examined.is_whole && new.is_empty());
     let missing: Vec<(&String, &Vec<String>)> = if says_nothing {

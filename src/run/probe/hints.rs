@@ -1,5 +1,5 @@
-//! Suggests what an operator can do about an address that refuses or has no file, the most likely
-//! hint first. Includes only hints that apply to the source.
+//! Suggests what an operator can do about a URL that refuses requests or has no file, with the most
+//! likely hint first. Includes only hints that apply to the source.
 
 use super::ProbeContext;
 use super::examined::Examined;
@@ -7,7 +7,7 @@ use super::report::Verdict;
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{Request, recorded_url};
 
-/// Returns hints about an address that has no file for this program, the most likely one first.
+/// Returns hints about a URL that has no file for this program, the most likely one first.
 pub(super) fn hints(
     context: &ProbeContext<'_>,
     source: &Source,
@@ -16,7 +16,7 @@ pub(super) fn hints(
 ) -> Vec<String> {
     let given = || examined.hints.clone();
     match examined.verdict() {
-        // The refusal itself gave a hint, for example that a server's key is not accepted.
+        // The refusal itself provided a hint, for example that a server's key is not accepted.
         Verdict::Refused if !examined.hints.is_empty() => given(),
         Verdict::Refused if context.fetcher.has_mirror() => {
             vec![mirror_hint(source, request)]
@@ -52,13 +52,13 @@ pub(super) fn hints(
     }
 }
 
-/// A request that a publisher refused.
+/// Details of a request that a publisher refused.
 struct Refusal<'r> {
     source: &'r Source,
     request: &'r Request,
     status: Option<u16>,
     has_contact: bool,
-    /// Returns true if an environment variable is set.
+    /// Function that returns true if an environment variable is set.
     is_set: &'r dyn Fn(&&str) -> bool,
 }
 
@@ -93,7 +93,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Returns the variables that hold keys of a source.
+/// Returns the environment variables that contain a source's keys.
 fn variables(source: &Source) -> Vec<String> {
     let in_url = source
         .url
@@ -127,7 +127,8 @@ fn import_line(source: &Source, request: &Request) -> Option<String> {
     ))
 }
 
-/// Returns the command that imports the file; none for paged lists, which are not a single file.
+/// Returns the command that imports the file. Returns `None` for a paged list, which is not a
+/// single file.
 fn import_command(source: &Source, request: &Request) -> Option<String> {
     if source.pages.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Reads the pages that list files and finds the files on them. Adds a page with the files that a
-//! run would fetch to the mirror of samples.
+//! Reads the pages that list files and finds the files on them. Adds to the mirror of samples a
+//! page that lists the files a run would fetch.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Head, NoProgress, Outcome, Piece, links};
 
-/// Pages requested at a time.
+/// Maximum number of pages requested at a time.
 const CONCURRENT_PAGES: usize = 8;
 
-/// A page, or the result of examining its address if it could not be read.
+/// A page, or the result of examining its URL if the page could not be read.
 pub(super) type Page = std::result::Result<Snapshot, Examined>;
 
-/// Requests the pages that list files, each once, and puts them on the mirror of samples.
+/// Requests the pages that list files, each page once, and puts them on the mirror of samples.
 pub(super) async fn read_pages(
     context: &ProbeContext<'_>,
     tasks: &[PredictedTask<'_>],
@@ -70,7 +70,8 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
             )));
         }
         Err(error) if error.kind() == ErrorKind::Fetch => {
-            // Repeats the request without a fetch's retries, to report the server's exact response.
+            // Sends the request again without the retries of a fetch, in order to report the
+            // server's exact response.
             return Ok(Err(
                 match context.fetcher.head(&request, Piece::Start(1)).await? {
                     Head::Found { status, .. } | Head::Absent { status } => {
@@ -91,8 +92,8 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
     Ok(Ok(snapshot))
 }
 
-/// Finds the files of each source that has a page. Reports the page itself only if its files could
-/// not be read from it.
+/// Finds the files of each source that has a page. The page itself is reported only if the source's
+/// files could not be read from it.
 pub(super) fn listed<'a>(
     context: &ProbeContext<'_>,
     tasks: &[PredictedTask<'a>],
@@ -186,7 +187,7 @@ fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<FetchTarg
     )
 }
 
-/// Returns the files of a source that the last release was made from.
+/// Returns the files of a source from which the last release was made.
 fn previous(
     context: &ProbeContext<'_>,
     tasks: &[PredictedTask<'_>],
@@ -227,8 +228,8 @@ fn listings<'a>(tasks: &[PredictedTask<'a>]) -> Vec<(&'a Source, bool)> {
     listings
 }
 
-/// Adds files that a run would fetch to the page on the mirror of samples, although the publisher's
-/// page does not list them.
+/// Adds files that a run would fetch to the page on the mirror of samples, even though the
+/// publisher's page does not list them.
 fn put_on_page(context: &ProbeContext<'_>, source: &Source, files: &[FetchTarget]) -> Result<()> {
     if files.is_empty() {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Predicts the result of a run. Requests the head of each declared address and compares it with
-//! the declaration. Then performs a trial run on a mirror of the first records in a temporary home.
-//! Publishes and keeps nothing. If the publisher's file differs from its declaration, suggests
-//! changes of the declaration and tries them on the same samples.
+//! Predicts the result of a run. Requests the first bytes from each declared URL and compares them
+//! with the declaration. Then performs a trial run in a temporary home, on a mirror of the first
+//! records. Publishes and keeps nothing. If the publisher's file differs from its declaration,
+//! suggests changes to the declaration and tries them on the same samples.
 
 mod address;
 mod ask;
@@ -45,22 +45,22 @@ use pubdata_store::{Home, Manifest, Releases, Snapshots, TemporaryHome};
 pub struct ProbeSettings {
     pub declarations: Declarations,
     pub fetch: FetchSettings,
-    /// Pipelines, datasets, families or tasks to examine; everything if empty.
+    /// Pipelines, datasets, families or tasks to examine. If empty, everything is examined.
     pub selectors: Vec<String>,
-    /// The tasks that a run selects if no selector is given.
+    /// The tasks that a run performs if no selector is given.
     pub chosen: Chosen,
-    /// Maximum number of records of each file on which the dataset's code runs.
+    /// Maximum number of records from each file that the dataset's code processes.
     pub rows: usize,
     /// The release that a run would replace, if any.
     pub published: Option<Manifest>,
-    /// The home with files of earlier runs, manual imports, and acceptances. It is only read.
+    /// The home with files of earlier runs, manual imports, and acceptances. A probe only reads it.
     pub home: Option<Home>,
 }
 
 /// Shared context of a probe.
 struct ProbeContext<'p> {
     given: &'p ProbeSettings,
-    /// A run in the temporary home.
+    /// Settings for a run in the temporary home.
     run: RunSettings,
     fetcher: Fetcher,
     /// The snapshots of the real home.
@@ -69,28 +69,28 @@ struct ProbeContext<'p> {
     observer: &'p SharedObserver,
 }
 
-/// Role of an address for a build.
+/// Role of a URL in a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     File,
     /// A page that should list files, but from which none could be read.
     Page {
-        /// True if the files are requested at addresses known from elsewhere.
+        /// True if the files are requested at URLs known from elsewhere.
         is_replaced: bool,
     },
 }
 
-/// An address with its result.
+/// A URL with the result of examining it.
 struct ProbedAddress<'a> {
     address: Address<'a>,
     role: Role,
     examined: Examined,
-    /// The file of the home that a run would use in place of the publisher's.
+    /// The file in the home that a run would use instead of the publisher's file.
     fallback_file: Option<FallbackFile>,
 }
 
 impl ProbedAddress<'_> {
-    /// Returns true if a run would have the file.
+    /// Returns true if the file would be available to a run.
     fn is_available(&self) -> bool {
         match self.role {
             Role::Page { is_replaced } => is_replaced,
@@ -102,7 +102,8 @@ impl ProbedAddress<'_> {
         }
     }
 
-    /// Returns true if the request failed, as opposed to a response that the file does not exist.
+    /// Returns true if the request itself failed, rather than the server answering that the file
+    /// does not exist.
     fn is_failed(&self) -> bool {
         matches!(
             self.examined.verdict(),
@@ -110,7 +111,7 @@ impl ProbedAddress<'_> {
         ) || self.examined.is_refused_file
     }
 
-    /// Returns true if its build requires the missing file.
+    /// Returns true if the file is missing and its build requires it.
     fn is_missing(&self) -> bool {
         !self.is_available()
             && self.address.source.required
@@ -124,7 +125,7 @@ impl ProbedAddress<'_> {
             .unwrap_or_else(|| self.examined.verdict().word())
     }
 
-    /// Returns a run's message about a blocked or missing source.
+    /// Returns the message that a run would report about a blocked or missing source.
     fn reason(&self) -> String {
         let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
         format!(
@@ -176,8 +177,8 @@ impl ProbedAddress<'_> {
 /// Requests the publishers' files and predicts the result of a run.
 ///
 /// # Errors
-/// `Config` if a selector matches nothing; `Store` if temporary files cannot be written; `Fetch` if
-/// a mirror does not answer.
+/// Returns `Config` if a selector matches nothing, `Store` if temporary files cannot be written,
+/// and `Fetch` if a mirror does not respond.
 pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Result<ProbeReport> {
     let context = ProbeContext::new(settings, observer)?;
     context.fetcher.prepare().await?;

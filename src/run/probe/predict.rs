@@ -1,5 +1,5 @@
-//! Predicts the outcome of a task: by a trial run if its code can run on the samples, otherwise by
-//! the responses of its addresses.
+//! Predicts the outcome of a task. If the task's code can run on the samples, uses a trial run;
+//! otherwise, uses the responses from its URLs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use pubdata_core::pipeline::Declarations;
 /// Predicted outcome of a task.
 pub(super) struct Prediction {
     pub(super) end: TaskOutcome,
-    /// Why it would not be rebuilt.
+    /// Reasons why the task would not be rebuilt.
     pub(super) reasons: Vec<String>,
     /// Findings that a run would report about its sources.
     pub(super) findings: Vec<SourceFinding>,
@@ -35,7 +35,7 @@ pub(super) struct TrialRuns<'n, 'p> {
 }
 
 impl TrialRuns<'_, '_> {
-    /// Predicts the outcome of a task from its addresses and a trial run on the samples.
+    /// Predicts the outcome of a task from its URLs and a trial run on the samples.
     pub(super) async fn predict(
         &self,
         declarations: &Declarations,
@@ -63,7 +63,7 @@ impl TrialRuns<'_, '_> {
         let is_absent = |probed: &ProbedAddress<'_>| {
             probed.examined.verdict() == Verdict::Absent && probed.fallback_file.is_none()
         };
-        // An unpublished file does not need a sample.
+        // A file that is not published yet does not need a sample.
         let is_none = |id: &str| {
             !files().any(|probed| probed.address.source.source_id == id && !is_absent(probed))
         };
@@ -99,7 +99,7 @@ impl TrialRuns<'_, '_> {
         }
     }
 
-    /// Returns findings about the sources that a trial run cannot reveal.
+    /// Returns findings about the sources that cannot be detected in a trial run.
     fn own_findings(
         &self,
         task: &PredictedTask<'_>,
@@ -142,8 +142,8 @@ impl TrialRuns<'_, '_> {
                     .to_owned(),
             );
         }
-        // The mirror of samples only shows that a file is missing; the publisher's response gives
-        // the reason.
+        // The mirror of samples only shows that a file is missing. The reason is in the publisher's
+        // response.
         let missing: Vec<String> = probed
             .iter()
             .filter(|probed| probed.is_missing())
@@ -177,7 +177,7 @@ impl TrialRuns<'_, '_> {
             "blocked" => (TaskOutcome::Blocked, trial_run.task.reasons.clone()),
             _ if is_not_yet => (TaskOutcome::NotPublished, trial_run.task.reasons.clone()),
             "missing" | "not_published" if !missing.is_empty() => (TaskOutcome::Missing, missing),
-            // The file is not of the declared kind, which a run would detect during the build.
+            // The file is not of the declared kind. A run would detect this during the build.
             "missing" | "not_published" if !broken.is_empty() => (TaskOutcome::Blocked, broken),
             "missing" | "not_published" => (TaskOutcome::Missing, trial_run.task.reasons.clone()),
             _ => {
@@ -210,7 +210,7 @@ impl TrialRuns<'_, '_> {
     }
 }
 
-/// Predicts the outcome from the verdicts on the addresses alone.
+/// Predicts the outcome from the verdicts on the URLs alone.
 fn by_verdicts(
     probed: &[&ProbedAddress<'_>],
     findings: Vec<SourceFinding>,
@@ -283,7 +283,7 @@ fn of_required<'s, 'a>(
         .filter(|probed| probed.role == Role::File && probed.address.source.required)
 }
 
-/// Returns true if a file differs from its declaration only by new columns, which a run accepts.
+/// Returns true if a file differs from its declaration only by new columns, which runs accept.
 fn has_new_columns_only(probed: &ProbedAddress<'_>) -> bool {
     let Examined { header, .. } = &probed.examined;
     probed.examined.verdict() == Verdict::Changed
@@ -292,7 +292,7 @@ fn has_new_columns_only(probed: &ProbedAddress<'_>) -> bool {
         && !probed.address.source.closed
 }
 
-/// Returns true if a required file exists but could not even be sampled.
+/// Returns true if a required file exists but not even a sample of it could be read.
 fn is_broken(probed: &ProbedAddress<'_>) -> bool {
     probed.address.source.required
         && probed.examined.verdict() == Verdict::Changed
@@ -300,8 +300,8 @@ fn is_broken(probed: &ProbedAddress<'_>) -> bool {
         && probed.examined.sample.is_none()
 }
 
-/// Returns true if a finding is about the fetch of a file. On the mirror of samples, such findings
-/// do not describe the publishers.
+/// Returns true if a finding is about the fetch of a file. In a run on the mirror of samples, such
+/// findings do not apply to the publishers.
 fn is_of_answers(finding: &SourceFinding) -> bool {
     [FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
 }
@@ -318,8 +318,8 @@ fn not_sampled(task: &PredictedTask<'_>, probed: &[&ProbedAddress<'_>]) -> Optio
         .find_map(|probed| probed.examined.not_sampled.clone())
 }
 
-/// Returns true if joining excerpts may be the cause of a trial run's issues. This requires that
-/// all files are as declared, several sources are joined, and at least one file is incomplete.
+/// Returns true if a trial run's issues may be caused by joining excerpts. This requires that all
+/// files are as declared, several sources are joined, and at least one file is incomplete.
 fn is_caused_by_sampling(probed: &[&ProbedAddress<'_>], trial_run: &TrialRun) -> bool {
     let there: Vec<&&ProbedAddress<'_>> = probed
         .iter()
@@ -336,7 +336,7 @@ fn is_caused_by_sampling(probed: &[&ProbedAddress<'_>], trial_run: &TrialRun) ->
         .iter()
         .map(|probed| &probed.address.source.source_id)
         .collect();
-    // An error within a single record is an error of the whole file too.
+    // An error within a single record also occurs in the complete file.
     let is_of_records = trial_run.issues.iter().any(|issue| {
         issue.code == "malformed_record"
             || (issue.severity == Severity::Block && issue.code.starts_with("unknown_"))
@@ -344,7 +344,7 @@ fn is_caused_by_sampling(probed: &[&ProbedAddress<'_>], trial_run: &TrialRun) ->
     is_as_declared && is_part && sources.len() > 1 && !is_of_records
 }
 
-/// Returns words that no table of the settings has, by kind.
+/// Returns terms that no table of the settings has, by kind.
 pub(super) fn unknown_values(trial_run: &TrialRun) -> BTreeMap<String, BTreeSet<String>> {
     let mut unknown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for issue in &trial_run.issues {
@@ -355,7 +355,8 @@ pub(super) fn unknown_values(trial_run: &TrialRun) -> BTreeMap<String, BTreeSet<
         else {
             continue;
         };
-        // An issue of a contract quotes the column, then the word, then all allowed values.
+        // An issue of a contract quotes first the column, then the unknown value, and then all
+        // allowed values.
         let (said, column) = issue
             .detail
             .split_once(", expected one of ")

@@ -1,5 +1,5 @@
-//! Defines the report of a probe: the state of each address, the predicted outcome of each task,
-//! and the exit code of a run.
+//! Defines the report of a probe, which contains the state of each URL, the predicted outcome of
+//! each task, and the exit code of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use serde::{Serialize, Serializer};
 use crate::reporting::report::ExitCode;
 use pubdata_core::declared::DeclarationFiles;
 
-/// State of a publisher's address, compared with its declaration.
+/// State of a publisher's URL, compared with its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Ok,
-    /// Header or format differ from the declaration.
+    /// The header or format of the file differs from the declaration.
     Changed,
     /// The file does not exist.
     Absent,
-    /// 401, 403, another refusal, or a page that blocks programs.
+    /// The server responded with 401, 403 or another refusal, or with a page that blocks programs.
     Refused,
-    /// The server redirects to an address that is not followed.
+    /// The server redirects to a URL that is not followed.
     Moved,
-    /// No response, or a request to try again later.
+    /// The server did not respond, or asked to try again later.
     Unreachable,
     /// The file needs a manual import, a secret is not configured, or a setting cannot be used.
     #[serde(rename = "not_asked")]
@@ -50,10 +50,11 @@ impl Verdict {
 pub enum PredictedOutcome {
     Publish,
     PublishWithFindings,
-    /// The last good build stays: a source is unavailable, or the partition is not published yet.
+    /// The last good build stays because a source is unavailable, or because the partition is not
+    /// published yet.
     KeepLast,
-    /// Nothing new would be published: the data is not as declared, or a source is unavailable and
-    /// no earlier build can be kept.
+    /// Nothing new would be published, because the data is not as declared, or because a source is
+    /// unavailable and no earlier build can be kept.
     Block,
 }
 
@@ -68,14 +69,14 @@ impl PredictedOutcome {
     }
 }
 
-/// Tells if the release would keep the earlier build of a stale task.
+/// Indicates whether the release would keep the earlier build of a stale task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LastBuild {
     Stays,
     None,
 }
 
-/// Outcome of a task, as a run names it; the worst last.
+/// Outcome of a task, as named by a run, ordered from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(rename = "End", with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
 pub enum TaskOutcome {
@@ -86,7 +87,7 @@ pub enum TaskOutcome {
 }
 
 impl TaskOutcome {
-    /// Returns the outcome's name in the report of a run.
+    /// Returns the outcome's name in a run's report.
     pub fn word(self) -> &'static str {
         match self {
             Self::Built(_) => "built",
@@ -137,55 +138,54 @@ pub struct Header {
 pub struct Sample {
     /// Number of rows.
     pub rows: u64,
-    /// Rows that a published record was made from.
+    /// Number of rows from which a published record was built.
     pub accepted: u64,
     /// Quarantined records, by rule.
     pub quarantined: BTreeMap<String, u64>,
-    /// Words that no table of the settings has, by kind.
+    /// Terms that no table of the settings has, by kind.
     pub unknown_values: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// One requested address.
+/// One requested URL.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedSource {
     /// The source.
     pub source_id: String,
-    /// The address, without secrets.
+    /// The URL, without secrets.
     pub url: String,
-    /// State of the address, compared with the declaration; `pubdata probe --help` explains the
-    /// values.
+    /// State of the URL, compared with the declaration. `pubdata probe --help` explains the values.
     pub verdict: Verdict,
-    /// The server's status; null for a folder, and if no server answered.
+    /// The server's status code; null for a folder, and if no server responded.
     #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
     /// Predicted effect of a run.
     #[serde(rename = "would")]
     pub predicted: PredictedOutcome,
-    /// Outcome that a run would report for the tasks because of this address.
+    /// Outcome that a run would report for the tasks because of this URL.
     pub outcome: TaskOutcome,
     /// Description of the problem; null if there is none.
     pub problem: Option<String>,
     /// Hints for the operator, the most likely one first.
     #[serde(rename = "ways_out")]
     pub hints: Vec<String>,
-    /// The file that a run would use instead of this address; null if it uses the address.
+    /// The file that a run would use instead of the file at this URL; null if it uses the URL.
     pub in_use: Option<String>,
     /// Comparison of the file's columns with the declared ones.
     pub header: Header,
     /// Results of running the builder on the first rows; null if it did not run.
     pub sample: Option<Sample>,
-    /// Why the builder did not run on its rows; null if it did.
+    /// Why the builder did not run on the file's rows; null if it did.
     pub not_sampled: Option<String>,
-    /// Changes of the declaration, as TOML; null if there are none.
+    /// Changes to the declaration, as TOML; null if none are suggested.
     pub suggestion: Option<String>,
-    /// Predicted effect of a run with all suggestions, as far as the sample shows; null without a
-    /// suggestion.
+    /// Predicted effect of a run with all suggestions applied, as far as the sample shows; null if
+    /// there are no suggestions.
     pub with_suggestions: Option<PredictedOutcome>,
     /// Problems that would remain with all suggestions.
     pub remaining: Vec<String>,
 }
 
-/// One pipeline; for a partitioned one, its newest partition.
+/// Prediction for one pipeline, or for the newest partition of a partitioned pipeline.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedTask {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
@@ -197,13 +197,13 @@ pub struct ProbedTask {
     pub outcome: TaskOutcome,
     /// True if the release would have a build of the task, new or from an earlier run.
     pub is_in_release: bool,
-    /// Reasons for the outcome; readable alone.
+    /// Reasons for the outcome. Each reason can be understood alone.
     pub reasons: Vec<String>,
-    /// Rows of each dataset that were built from the sample.
+    /// Number of rows in each dataset that were built from the sample.
     pub rows: BTreeMap<String, u64>,
     /// Why the builder did not run; null if it did.
     pub not_sampled: Option<String>,
-    /// Predicted effect of a run with all suggestions; null without a suggestion.
+    /// Predicted effect of a run with all suggestions; null if there are no suggestions.
     pub with_suggestions: Option<PredictedOutcome>,
 }
 
@@ -212,7 +212,7 @@ pub struct ProbedTask {
 pub struct TaskCounts {
     /// Tasks that would be built.
     pub would_publish: usize,
-    /// Tasks that would be built, with something to look at.
+    /// Tasks that would be built, with something to review.
     pub would_publish_with_findings: usize,
     /// Tasks whose last good build would stay.
     pub would_keep_last: usize,
@@ -223,11 +223,11 @@ pub struct TaskCounts {
 /// State of the publishers' files, and predicted effect of a run: `pubdata probe`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbeReport {
-    /// Every requested address.
+    /// Every requested URL.
     pub sources: Vec<ProbedSource>,
     /// Number of tasks by predicted effect.
     pub counts: TaskCounts,
-    /// One task for each pipeline; for partitioned ones, the newest partition.
+    /// One task for each pipeline. A partitioned pipeline is represented by the newest partition.
     pub tasks: Vec<ProbedTask>,
     /// The predicted exit code of a run.
     pub exit_code: ExitCode,
@@ -253,8 +253,8 @@ impl TaskCounts {
     }
 }
 
-/// Returns the predicted exit code of a run. It is also `Quarantined` if a run would publish
-/// unknown words with only a warning.
+/// Returns the predicted exit code of a run. The code is also `Quarantined` if a run would publish
+/// unknown terms with only a warning.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
     tasks
         .iter()

@@ -1,5 +1,5 @@
-//! Converts predictions into the report. Each address is reported with the outcome that it causes
-//! itself, not one caused by another source.
+//! Converts predictions into the report. Each URL is reported with the outcome that it causes
+//! itself, not one that another source causes.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use pubdata_core::issue::Severity;
 use pubdata_core::provenance::SourceRows;
 use pubdata_fetch::recorded_url;
 
-/// Converts predictions into the report of each task and of each address.
+/// Converts predictions into the report of each task and each URL.
 pub(super) struct ReportBuilder<'t> {
     pub(super) context: &'t ProbeContext<'t>,
     pub(super) tasks: &'t [PredictedTask<'t>],
@@ -68,8 +68,8 @@ impl<'t> ReportBuilder<'t> {
             .collect()
     }
 
-    /// Returns why a task would be stale, or what needs attention if it would not, in the format of
-    /// a run.
+    /// Returns the reasons why a task would be stale. If the task would not be stale, returns what
+    /// needs attention. The format is the same as in a run.
     fn reasons(&self, prediction: &Prediction) -> Vec<String> {
         if !matches!(prediction.end, TaskOutcome::Built(_)) {
             return prediction.reasons.clone();
@@ -173,8 +173,8 @@ impl<'t> ReportBuilder<'t> {
         })
     }
 
-    /// Returns true if rows and suggestions of a source are reported with this address: the first
-    /// available one.
+    /// Returns true if a source's rows and suggestions are reported with this URL, which is the
+    /// first available one.
     fn is_reported_with(&self, probed: &ProbedAddress<'_>) -> bool {
         let of_source = || {
             self.probed.iter().filter(|other| {
@@ -188,7 +188,7 @@ impl<'t> ReportBuilder<'t> {
         first.is_some_and(|first| std::ptr::eq(first, probed))
     }
 
-    /// Returns the outcome of a task because of one address, ignoring problems of other sources.
+    /// Returns the outcome of a task that this URL causes, ignoring problems of other sources.
     fn because_of(
         &self,
         probed: &ProbedAddress<'_>,
@@ -231,7 +231,7 @@ impl<'t> ReportBuilder<'t> {
                     .map(findings::exit_code)
                     .max()
                     .unwrap_or(ExitCode::Ok);
-                // Problems of rows are reported with the pipeline's first source.
+                // Problems in rows are reported with the pipeline's first source.
                 let is_first = task
                     .declaration
                     .sources
@@ -252,10 +252,10 @@ impl<'t> ReportBuilder<'t> {
     }
 }
 
-/// Counts how the rows of one source were used. A pipeline's first source also gets issues without
-/// a source.
+/// Counts how the rows of one source were used. Issues without a source are assigned to the
+/// pipeline's first source.
 fn sample(trial_run: &TrialRun, source_id: &str, is_main: bool, records: u64) -> Sample {
-    // A blocked trial run has no account of its rows.
+    // A blocked trial run does not account for its rows.
     let counts = trial_run
         .task
         .source_rows

@@ -1,5 +1,5 @@
-//! Guesses how a declaration should read a changed file: by equal values, known words, similar
-//! names, or the same position. Suggests nothing if no guess is likely.
+//! Guesses how a declaration should read a changed file, based on equal values, known terms,
+//! similar names, or the same position. Suggests nothing if no guess is likely.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,16 @@ use crate::building::word_guess::{Guess, KnownWords};
 use pubdata_core::contract::Contracts;
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// Two columns match if this percentage of the distinct values of one are values of the other.
+/// Minimum percentage of one column's distinct values that must occur in another column for the two
+/// columns to match.
 const SAME_VALUES_PERCENT: usize = 80;
 
-/// Smaller numbers of distinct values prove nothing.
+/// Minimum number of distinct values for a comparison; fewer values prove nothing.
 const MIN_VALUES: usize = 2;
 
-/// Returns the changes of a declaration that make it read the current file. A missing mapped column
-/// gets the new name, and other new columns are ignored. A missing column that resembles no new one
-/// gets no suggestion.
+/// Returns the changes to a declaration that make it read the current file. A missing mapped column
+/// gets the new name, and other new columns are ignored. A missing column that resembles no new
+/// column gets no suggestion.
 pub(super) fn columns(
     declaration: &Declaration,
     address: &Address<'_>,
@@ -57,7 +58,7 @@ pub(super) fn columns(
             });
         }
     }
-    // While a mapped column is missing without a likely new name, the operator must decide what the
+    // If a mapped column is missing and has no likely new name, the operator must decide what the
     // new columns are.
     if edits.len() == examined.missing.len() {
         let unused = new.into_iter().filter(|name| !mapped.contains(name));
@@ -73,12 +74,12 @@ pub(super) fn columns(
 #[derive(Default)]
 pub(super) struct Last {
     pub(super) columns: Vec<String>,
-    /// By our names.
+    /// The file's cells, by our column names.
     pub(super) cells: Cells,
 }
 
-/// Finds the new column with the values of the missing one, in the last file or in the settings'
-/// tables.
+/// Finds the new column that has the values of the missing column, either in the last file or in
+/// the tables of the settings.
 fn by_values<'n>(
     declaration: &Declaration,
     column: &str,
@@ -117,7 +118,7 @@ fn by_values<'n>(
     })
 }
 
-/// Finds the new column at the position of the missing one, between the same neighbours.
+/// Finds the new column at the position of the missing column, between the same neighbours.
 fn by_position<'n>(
     names: &[String],
     columns: &[String],
@@ -140,8 +141,8 @@ fn by_position<'n>(
     new.iter().copied().find(|name| name == here)
 }
 
-/// Returns lines for unknown words that resemble a word of the list's own table or the shared
-/// vocabulary.
+/// Returns suggestions for unknown terms that resemble a term in the list's own table or in the
+/// shared vocabulary.
 pub(super) fn words(
     contracts: &Contracts,
     declaration: &Declaration,
@@ -172,8 +173,8 @@ pub(super) fn words(
     edits
 }
 
-/// Returns the address to declare for a file that has moved; for a temporary new address, the host
-/// to declare.
+/// Returns the URL to declare for a file that has moved. If the new URL is temporary, returns the
+/// host to declare instead.
 pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let source_id = address.source.source_id.clone();
     let query = location
@@ -196,8 +197,8 @@ pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let mut template = location.to_owned();
     for (name, value) in &address.request.keys {
         let upper = value.to_uppercase();
-        // A value that is absent from the new address, or too short to distinguish from other text,
-        // cannot become a variable again.
+        // A value that is absent from the new URL, or too short to be distinguished from other
+        // text, cannot be turned into a variable again.
         if value.len() < 2 || !(template.contains(value.as_str()) || template.contains(&upper)) {
             return None;
         }

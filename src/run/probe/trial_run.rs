@@ -1,5 +1,5 @@
-//! Runs one task on the samples, as a real run would, in a temporary home. Removes findings that
-//! apply to samples only.
+//! Runs one task on the samples in a temporary home, just as a real run would. Removes findings
+//! that apply only to samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use pubdata_core::pipeline::{Declarations, Variable};
 use pubdata_fetch::{FetchProgress, FetchSettings};
 use pubdata_store::{Home, Releases};
 
-/// Findings that are meaningless for a part of a file.
+/// Findings that are meaningless for a portion of a file.
 const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];
 
 /// Result of a trial run on samples.
@@ -29,7 +29,7 @@ pub(super) struct TrialRun {
     pub(super) issues: Vec<Issue>,
 }
 
-/// Runs a task on the mirror of samples in a temporary home, and keeps nothing.
+/// Runs a task on the mirror of samples in a temporary home, without keeping any results.
 pub(super) async fn trial_run(
     context: &ProbeContext<'_>,
     declarations: &Declarations,
@@ -56,7 +56,7 @@ pub(super) async fn trial_run(
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(NoopObserver);
-    // The trial run's log is useless: its paths no longer exist when it is read.
+    // The trial run's log is useless, because the paths in it no longer exist when it is read.
     let report = Box::pin(run(&settings, &observer))
         .with_subscriber(NoSubscriber::default())
         .await;
@@ -84,9 +84,9 @@ fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
         .collect())
 }
 
-/// Removes what applies to samples only.
+/// Removes everything that applies only to samples.
 fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> TrialRun {
-    // The file of all findings is deleted with the home.
+    // The file of all findings is deleted together with the home.
     task.reasons.iter_mut().for_each(|reason| {
         reason.truncate(
             reason
@@ -99,8 +99,9 @@ fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> TrialRun {
     TrialRun { task, issues }
 }
 
-/// Changes declarations so that a run reads samples: only the requested files, only the first page
-/// of paged lists, and no buckets. `parts` are the sources with incomplete rows.
+/// Changes declarations so that a run reads samples. The run then reads only the requested files
+/// and only the first page of paged lists, and uses no buckets. `parts` contains the sources with
+/// incomplete rows.
 pub(super) fn for_samples(
     declarations: &Declarations,
     requested: &BTreeMap<String, Vec<BTreeMap<String, String>>>,
@@ -111,7 +112,7 @@ pub(super) fn for_samples(
         if let Some(buckets) = &mut declaration.buckets {
             buckets.count = 1;
         }
-        // The first rows of a list may have none for secondary datasets, such as contractors.
+        // The first rows of a list may contain no rows for secondary datasets, such as contractors.
         if declaration
             .sources
             .iter()
@@ -153,7 +154,7 @@ pub(super) fn for_samples(
     declarations
 }
 
-/// Ignores all events: the trial run has no audience.
+/// Observer that ignores all events, because a trial run does not display any progress.
 struct NoopObserver;
 
 impl FetchProgress for NoopObserver {

@@ -1,5 +1,5 @@
-//! Reads the distinct values of a file's columns, and the settings' words for a column. Both help
-//! to recognise new columns.
+//! Reads the distinct values in a file's columns, and the terms of the settings for a column. Both
+//! help to recognise new columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,13 +13,13 @@ use pubdata_core::pipeline::Declaration;
 /// The distinct values of columns, trimmed and in upper case.
 pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;
 
-/// Maximum number of distinct values kept of a column.
+/// Maximum number of distinct values kept for a column.
 const MAX_VALUES: usize = 2_000;
 
 /// Number of rows that are examined.
 const ROWS: usize = 4_096;
 
-/// Reads the distinct values of some columns of a file. Each column is given by our name, with the
+/// Reads the distinct values in some columns of a file. Each column is given by our name, with the
 /// publisher's names for it.
 pub(super) fn of_file(
     address: &Address<'_>,
@@ -52,7 +52,7 @@ pub(super) fn of_file(
     let mut cells = Cells::new();
     let mut is_first = true;
     let mut take = |frame: polars::prelude::DataFrame| {
-        // The first rows are enough; the rest of the file is read but not kept.
+        // The first rows are sufficient, so the rest of the file is read but not kept.
         if !std::mem::take(&mut is_first) {
             return Ok(());
         }
@@ -74,7 +74,7 @@ pub(super) fn of_file(
     Ok(cells)
 }
 
-/// Returns the words of the settings' tables for a column, in upper case.
+/// Returns the terms for a column in the tables of the settings, in upper case.
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
     pipeline_tables(declaration, column)
@@ -84,7 +84,7 @@ pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<S
         .collect()
 }
 
-/// Returns the words that an issue quotes.
+/// Returns the values that an issue quotes.
 pub(super) fn quoted(detail: &str) -> impl Iterator<Item = &str> {
     detail
         .split('`')

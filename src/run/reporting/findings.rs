@@ -1,5 +1,5 @@
-//! Findings about sources as a whole: their codes, their causes besides decoding, and the severity
-//! of each.
+//! Defines findings about sources as a whole, with their codes, their causes other than decoding,
+//! and their severity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use pubdata_store::{Home, Manifest};
 /// A required file is missing, and the build uses the source's other files.
 pub(crate) const FILE_MISSING: &str = "file_missing";
 
-/// The fetch of an optional file failed, or the file is gone although the last build was made from
-/// it.
+/// The fetch of an optional file failed, or a file from which the last build was made has
+/// disappeared.
 pub(crate) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 
 /// A file whose completeness cannot be proven.
@@ -23,31 +23,32 @@ pub(crate) const LENGTH_UNKNOWN: &str = "length_unknown";
 /// A file, or the document that describes it, is dated in the future.
 pub(crate) const FUTURE_DATE: &str = "future_date";
 
-/// A file's bytes changed, but not the instant of its last change in the publisher's document.
+/// A file's bytes changed, but the publisher's document states the same time of the last change.
 pub(crate) const CHANGED_UNSTATED: &str = "changed_unstated";
 
-/// A page that lists a source's files could not be read, or lists none.
+/// A page that lists a source's files could not be read, or lists no files.
 pub(crate) const PAGE_NOT_READ: &str = "page_not_read";
 
-/// More texts of a column have no known meaning than its declaration allows.
+/// A column has more values without a known meaning than its declaration allows.
 pub(crate) const UNKNOWN_WORDS: &str = "unknown_words";
 
-/// So many texts have no known meaning that answers mark the column's meaning as lost.
+/// A column has so many values without a known meaning that responses flag the column's meaning as
+/// lost.
 pub(crate) const MEANING_LOST: &str = "meaning_lost";
 
 /// A column that a declaration neither maps nor ignores.
 const NEW_COLUMN: &str = "new_column";
 
-/// A column of a published table that had values in the last release and has none any more.
+/// A column of a published table had values in the last release but no longer has any.
 const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
 
-/// A layout that is known from documents alone and that no operator has confirmed.
+/// A layout is known only from documentation and has not been confirmed by an operator.
 const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
 
-/// Smaller numbers of rows do not prove that a column has lost its values.
+/// With fewer rows than this, a column without values does not prove that it has lost them.
 const MIN_ROWS: u64 = 100;
 
-/// Returns the lowest exit code of a run with a finding.
+/// Returns the minimum exit code of a run that has a finding.
 pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
     match finding.code.as_str() {
         FILE_MISSING => ExitCode::SourceMissing,
@@ -87,13 +88,13 @@ pub(crate) fn is_about_fetch(finding: &SourceFinding) -> bool {
     .contains(&finding.code.as_str())
 }
 
-/// Returns true if a finding is about the build itself and holds for as long as the build does.
-/// Other findings hold for one run's fetches only.
+/// Returns true if a finding is about the build itself and applies as long as the build does. Other
+/// findings apply only to the fetches of one run.
 pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
     !is_about_fetch(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
-/// Reports that a layout is known from documents alone.
+/// Reports that a layout is known only from documentation.
 pub(crate) fn unconfirmed_layout(
     declaration: &Declaration,
     evidence: LayoutEvidence,
@@ -119,7 +120,7 @@ pub(crate) fn unconfirmed_layout(
         .collect()
 }
 
-/// Finds the columns that had values in the last release and have none in a build.
+/// Finds the columns that had values in the last release but have none in a build.
 pub(crate) fn turned_empty(
     staged: &StagedBuild,
     previous: Option<&Manifest>,
@@ -169,8 +170,8 @@ pub(crate) fn turned_empty(
     findings
 }
 
-/// Returns the columns without a value in any part; none if a part has no record of them, or if
-/// there are too few rows.
+/// Returns the columns that have no value in any part. Returns `None` if a part does not record its
+/// empty columns, or if the parts have too few rows.
 fn empty_columns<'p>(
     parts: impl Iterator<Item = &'p pubdata_store::Part>,
 ) -> Option<BTreeSet<&'p str>> {
@@ -193,7 +194,7 @@ fn empty_columns<'p>(
     empty.filter(|_| rows >= MIN_ROWS)
 }
 
-/// Returns the file for the details of one run's issues.
+/// Returns the path of the file with the details of a run's issues.
 pub(crate) fn issues_file(home: &Home, run_id: &str) -> PathBuf {
     home.run_dir(run_id).join("issues.jsonl")
 }

@@ -1,5 +1,5 @@
-//! Describes a run before, during and after it: plan, report, exit code, findings about sources.
-//! Contains data only, no step of the run.
+//! Describes a run before, during and after its execution: plan, report, exit code, and findings
+//! about sources. Contains only data, not the steps of the run.
 
 pub mod findings;
 pub mod plan;

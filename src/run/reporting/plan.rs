@@ -1,4 +1,5 @@
-//! Defines a run's plan: what the publishers have, and what is to be done for each task, and why.
+//! Defines a run's plan: what the publishers have, and the planned work for each task, with its
+//! reasons.
 
 use std::borrow::Cow;
 
@@ -14,18 +15,18 @@ pub struct Plan {
     pub sources: Vec<FetchedSource>,
     /// Tasks of the current release that the selectors exclude.
     pub untouched: Vec<String>,
-    /// The release the channel points at.
+    /// The release that the channel points at.
     pub current: Option<Manifest>,
-    /// The channel's generation; none if the channel does not exist yet.
+    /// The channel's generation; `None` if the channel does not exist yet.
     pub generation: Option<u64>,
-    /// True if the sources are a mirror of samples: row floors do not apply.
+    /// True if the sources are a mirror of samples, for which minimum row counts do not apply.
     pub is_sample: bool,
 }
 
 /// Result of asking a publisher for one file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FetchedSource {
-    /// The file's address, without secrets.
+    /// The file's URL, without secrets.
     pub url: String,
     /// Result of the fetch. `reused`: not fetched, because the publisher's document states no
     /// change. `absent`: the file does not exist, and is optional or not published yet. `not
@@ -34,8 +35,8 @@ pub struct FetchedSource {
     pub outcome: Cow<'static, str>,
     /// Size of the snapshot in bytes, over all pages of a list; null if there is none.
     pub size_bytes: Option<u64>,
-    /// Why it failed, which setting is missing, or what the publisher's document states; null
-    /// otherwise.
+    /// Why the fetch failed, which setting is missing, or what the publisher's document states;
+    /// null otherwise.
     pub detail: Option<String>,
 }
 
@@ -51,7 +52,7 @@ pub struct PlannedTask {
     pub is_optional: bool,
     /// The day since which an unpublished partition is late.
     pub late_since: Option<Date>,
-    /// Inputs and versions that identify the build; none if sources are missing.
+    /// Inputs and versions that identify the build; `None` if sources are missing.
     pub entry: Option<TaskEntry>,
 }
 
@@ -59,13 +60,13 @@ pub struct PlannedTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reasons", rename_all = "snake_case")]
 pub enum TaskState {
-    /// The current release has this very build.
+    /// The current release already contains this build.
     Fresh,
-    /// To be built, for these reasons.
+    /// The task must be built, for these reasons.
     Stale(Vec<String>),
-    /// Sources are missing, or a file lost so much that it was rejected.
+    /// Sources are missing, or a file was rejected because it has lost too much data.
     Blocked(Vec<Problem>),
-    /// The publisher has not published this partition, or only some of its files.
+    /// The publisher has not published this partition yet, or has published only some of its files.
     NotPublished(Vec<String>),
 }
 
@@ -75,7 +76,7 @@ pub struct Problem {
     /// True if the source is missing, false if it was rejected.
     pub is_source_missing: bool,
     pub message: String,
-    /// Next step for the operator; none if only the publisher can act.
+    /// Next step for the operator; `None` if only the publisher can act.
     pub next_step: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Defines a run's report on its tasks and sources.
+//! Defines a run's report about its tasks and sources.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::SourceRows;
 use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
-/// Exit code of a run for schedulers; the most severe event counts.
+/// Exit code of a run, for schedulers. The most severe event determines the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(into = "u8")]
 #[schemars(description = "How a run ends: 0 fine, 10 something needs attention, 20 blocked, 30 a source was not available.", extend("enum" = [0, 10, 20, 30]))]
 pub enum ExitCode {
-    /// Published, or nothing had changed.
+    /// A release was published, or nothing had changed.
     Ok,
-    /// Published, with something to look at: more quarantined records than the declared level, or
-    /// an edition that is late.
+    /// A release was published, with something to review: more quarantined records than the
+    /// declared level, or an edition that is late.
     Quarantined,
-    /// A source was not available; the rest was published.
+    /// A source was not available; everything else was published.
     SourceMissing,
-    /// Validation stopped a dataset; the rest was published.
+    /// Validation blocked a dataset; everything else was published.
     Blocked,
 }
 
@@ -40,12 +40,13 @@ impl From<ExitCode> for u8 {
     }
 }
 
-/// Subjects of a sharded pipeline, such as registrants.
+/// Numbers of subjects in a sharded pipeline, such as registrants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct SubjectCounts {
-    /// Built from their sources.
+    /// Subjects that were built from their sources.
     pub built: usize,
-    /// Reused from the last release, because nothing that decides their rows had changed.
+    /// Subjects that were reused from the last release because nothing that determines their rows
+    /// had changed.
     #[serde(rename = "carried")]
     pub reused: usize,
 }
@@ -59,30 +60,33 @@ pub struct TaskReport {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
     /// Outcome of the task. `resumed`: built by a run that was interrupted; `fresh`: unchanged
-    /// since it was published; `to_build`: in a plan; `never_run`: no run has tried it.
+    /// since it was published; `to_build`: to be built, in a plan; `never_run`: no run has tried
+    /// the task.
     #[schemars(extend("enum" = ["built", "resumed", "fresh", "blocked", "missing", "not_published", "to_build", "never_run"]))]
     pub outcome: &'static str,
     /// True if the release has a build of the task, new or from an earlier run.
     pub is_in_release: bool,
-    /// End of the first run since which every run failed to rebuild the task, RFC 3339 UTC. Absent
-    /// if the task has no problem, or no run has ended since.
+    /// End of the first of the consecutive runs that failed to rebuild the task, up to the latest
+    /// run, RFC 3339 UTC. Absent if the task has no problem, or if no run has ended since.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Option<String>,
-    /// Why it was or will be built, or why it could not be; readable alone.
+    /// Why the task was or will be built, or why it could not be built. Each reason can be
+    /// understood alone.
     pub reasons: Vec<String>,
     /// Next step for the operator, with the command to type; null if nothing needs to be done, or
     /// only the publisher can act.
     pub next_step: Option<String>,
-    /// True if the operator's selection allows the task to fail: it does not affect the exit code.
+    /// True if the operator's selection allows the task to fail without affecting the exit code.
     pub is_optional: bool,
-    /// Hash of everything that decides the build that was tried or made; null if sources are
+    /// Hash of everything that determines the build that was tried or made; null if sources are
     /// missing.
     pub input_hash: Option<Digest>,
-    /// How much of a sharded pipeline was built; null for other pipelines, and if nothing was built
-    /// or the build was resumed.
+    /// Numbers of built and reused subjects in a sharded pipeline; null for other pipelines, and if
+    /// nothing was built or the build was resumed.
     pub subjects: Option<SubjectCounts>,
-    /// Rows of each dataset that the task made, without the quarantine; empty if nothing was built.
+    /// Number of rows in each dataset that the task built, excluding the quarantine; empty if
+    /// nothing was built.
     pub rows: BTreeMap<String, u64>,
     /// How the rows of each source were used. Absent if no source was read row by row.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -91,14 +95,14 @@ pub struct TaskReport {
     pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
     /// Records published with a warning, by dataset and code.
     pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Remarks about totals that did not block.
+    /// Remarks about totals that did not block the task.
     pub notes: Vec<String>,
-    /// Findings about its sources that need attention until an operator has reviewed them.
+    /// Findings about the task's sources that need attention until an operator has reviewed them.
     pub findings: Vec<SourceFinding>,
-    /// True if more records were quarantined than the declared level.
+    /// True if the number of quarantined records exceeds the declared level.
     pub is_above_warning_level: bool,
-    /// The day since which an edition of its sources is late; null if none is late or the schedule
-    /// is unknown.
+    /// The day since which an edition of the task's sources is late; null if no edition is late or
+    /// the schedule is unknown.
     pub late_since: Option<Date>,
     /// Duration in milliseconds; 0 if nothing was built.
     pub duration_ms: u64,
@@ -169,7 +173,7 @@ impl TaskReport {
 /// Result of a run: `pubdata run`, `pubdata commit`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunReport {
-    /// Names the run: its folder in `HOME/runs`.
+    /// The run's id, which is also the name of its folder in `HOME/runs`.
     pub run_id: String,
     /// When it began, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -177,7 +181,7 @@ pub struct RunReport {
     /// When it ended, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub ended_at: String,
-    /// The channel that it moves.
+    /// The channel that the run updates.
     pub channel: String,
     /// The release that the channel points at after the run; null if nothing was ever published.
     pub release_id: Option<ReleaseId>,
@@ -185,15 +189,16 @@ pub struct RunReport {
     /// `nothing`: no task has a build, new or from an earlier run.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing"]))]
     pub outcome: &'static str,
-    /// True if its sources were a mirror of samples: row floors do not apply.
+    /// True if the run's sources were a mirror of samples, for which minimum row counts do not
+    /// apply.
     pub is_sample: bool,
     /// The exit code.
     pub exit_code: ExitCode,
     /// Every selected task.
     pub tasks: Vec<TaskReport>,
-    /// Every address that was requested.
+    /// Every URL that was requested.
     pub sources: Vec<FetchedSource>,
-    /// Acceptances that applied to this run: `TASK:RULE`.
+    /// Acceptances that applied to this run, each as `TASK:RULE`.
     pub accepted: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Lists what needs the operator's attention, worst first: the same list after a run and in
-//! `pubdata status`, which adds manual imports.
+//! Lists everything that needs the operator's attention, worst first. The list is the same after a
+//! run and in `pubdata status`, which adds manual imports.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -13,26 +13,26 @@ use pubdata_store::LedgerEntry;
 /// One item that needs attention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attention {
-    /// The task; null if the item is a run as a whole, or a file of the home.
+    /// The task; null if the item concerns a run as a whole, or a file in the home.
     pub task_id: Option<String>,
     /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a file needs a manual
     /// import), `unreadable` (a file of the home), or the code of a finding about a source.
     pub what: String,
-    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if
-    /// unknown.
+    /// Time since which the problem exists, as an instant (RFC 3339 UTC), or as a day for an
+    /// edition that is late; null if unknown.
     pub since: Option<String>,
-    /// True if the release still has a build of it.
+    /// True if the release still contains a build of the task.
     pub is_in_release: bool,
-    /// True if the operator's selection allows the task to fail: it does not affect the exit code.
+    /// True if the operator's selection allows the task to fail without affecting the exit code.
     pub is_optional: bool,
-    /// Reason, readable alone.
+    /// Reason, which can be understood alone.
     pub reason: String,
     /// Next step, with the command to type; null if only the publisher can act.
     pub next_step: Option<String>,
 }
 
 /// Lists the tasks that need attention, worst first. Tasks that were never published come before
-/// those with an earlier build, and rejected files before missing ones.
+/// tasks with an earlier build, and rejected files come before missing files.
 pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
     let mut found: Vec<(u8, Attention)> = tasks.iter().flat_map(of_task).collect();
     found.sort_by(|a, b| (a.0, &a.1.what, &a.1.task_id).cmp(&(b.0, &b.1.what, &b.1.task_id)));
@@ -56,9 +56,9 @@ pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
     })
 }
 
-/// Lists the imported files of which a newer one is due unless their tasks already report it. Also
-/// lists the files of the home that cannot be read. A file that was never imported counts as
-/// missing once a run has tried its task.
+/// Lists the imported files for which a newer version is due, unless their tasks already report
+/// this. Also lists the files in the home that cannot be read. A file that was never imported
+/// counts as missing once a run has tried its task.
 pub fn of_manual_imports(
     manual: &ManualImports,
     today: Date,

@@ -1,5 +1,5 @@
-//! Determines the status of each task and of manual imports, from declarations, ledger and home,
-//! without any request.
+//! Determines the status of each task and of manual imports from declarations, ledger and home,
+//! without sending any requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,26 +29,26 @@ pub struct ManualImport {
     pub pipeline_id: String,
     /// True if the build requires the source.
     pub is_required: bool,
-    /// True if it is declared so: a run sends no request.
+    /// True if the source is declared as manual, so that runs send no requests.
     #[serde(rename = "is_by_hand")]
     pub is_manual: bool,
-    /// The file's address.
+    /// The file's URL.
     pub url: String,
-    /// Date of the newest file, `YYYY-MM-DD`; null if there is none yet.
+    /// Date of the newest file, `YYYY-MM-DD`; null if no file exists yet.
     #[schemars(extend("format" = "date"))]
     pub source_date: Option<String>,
-    /// Day of the import; null for a file of a mirror.
+    /// Day of the import; null for a file from a mirror.
     #[schemars(extend("format" = "date"))]
     pub imported_on: Option<String>,
-    /// User who imported it; null for a file of a mirror.
+    /// User who imported the file; null for a file from a mirror.
     pub imported_by: Option<String>,
     /// The day from which a newer file is late; null if unknown, and for samples.
     pub due: Option<Date>,
 }
 
 impl ManualImport {
-    /// Returns true if a file must be imported now: a newer one is late, or the build requires one
-    /// that was never imported.
+    /// Returns true if a file must be imported now, because a newer version is late or the build
+    /// requires a file that was never imported.
     pub fn is_due(&self, today: Date) -> bool {
         self.is_manual
             && if self.source_date.is_none() {
@@ -63,15 +63,15 @@ impl ManualImport {
 #[derive(Debug, Clone, Default)]
 pub struct ManualImports {
     pub files: Vec<ManualImport>,
-    /// Why some files of the home, possibly imported ones, could not be read.
+    /// Reasons why some files in the home, which may be imported files, could not be read.
     pub unreadable: Vec<String>,
 }
 
-/// Returns the status of each task selected for runs: the outcome of the last run that tried it,
-/// and what the release has of it. `runs` are newest first.
+/// Returns the status of each task selected for runs: the outcome of the last run that tried the
+/// task, and the task's state in the release. `runs` are sorted newest first.
 ///
 /// # Errors
-/// `Config` if a declaration's calendar cannot be read.
+/// Returns `Config` if a declaration's calendar cannot be read.
 pub fn task_statuses(
     settings: &RunSettings,
     release: Option<&Manifest>,
@@ -100,8 +100,8 @@ fn tries<'r>(
         .filter_map(move |run| run.tasks.get(task_id).map(|task| (run, task)))
 }
 
-/// Returns since when a task is stale: the end of the first of the latest consecutive runs that
-/// failed to rebuild it.
+/// Returns the time since which a task has been stale. This is the end of the first of the
+/// consecutive runs, up to the latest run, that failed to rebuild the task.
 pub fn stale_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEntry]) -> Option<String> {
     tries(settings, task_id, runs)
         .take_while(|(_, task)| is_stale_outcome(&task.outcome))
@@ -109,8 +109,8 @@ pub fn stale_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEntry]) 
         .map(|(run, _)| run.ended_at.clone())
 }
 
-/// Returns the last try of a task if it was blocked on the same files. Another try would be blocked
-/// too, unless an operator has accepted something for the task since.
+/// Returns the last attempt to build a task, if the same files blocked it. Another attempt would be
+/// blocked too, unless an operator has accepted something for the task since then.
 pub fn blocked_before<'r>(
     settings: &'r RunSettings,
     task_id: &'r str,
@@ -130,8 +130,8 @@ pub fn blocked_before<'r>(
     })
 }
 
-/// Returns the tasks of a channel that the ledger knows, each with its mark if the last try left it
-/// stale; none for the others. `runs` are newest first.
+/// Returns the tasks of a channel that the ledger knows, each with a mark if the last attempt left
+/// the task stale. `runs` are sorted newest first.
 pub fn stale_marks(
     settings: &RunSettings,
     runs: &[LedgerEntry],
@@ -172,7 +172,7 @@ fn of_task(
     let today = settings.fetch.clock.now().to_zoned(TimeZone::UTC).date();
     let (outcome, reason) = match (last, entry) {
         (None, None) => ("never_run", None),
-        // After a move, the ledger may belong to another home than the release.
+        // After the home has been moved, the ledger and the release may belong to different homes.
         (None, Some(entry)) => (
             if entry.is_stale { "blocked" } else { "fresh" },
             entry.stale_reason.clone(),
@@ -232,11 +232,12 @@ fn of_task(
     report
 }
 
-/// Returns the sources whose files are imported manually, with the date when the next is due. A
-/// release of samples has no next edition.
+/// Returns the sources whose files are imported manually, with the date on which the next file is
+/// due. A release made from samples has no next edition.
 ///
 /// # Errors
-/// `Store` if the folder of known files cannot be read; `Config` if a calendar cannot be read.
+/// Returns `Store` if the folder of known files cannot be read, and `Config` if a calendar cannot
+/// be read.
 pub fn manual_imports(settings: &RunSettings, release: Option<&Manifest>) -> Result<ManualImports> {
     let (known, unreadable) = Snapshots::look(&settings.home).readable()?;
     let is_sample = release.is_some_and(|release| release.is_sample);

@@ -1,5 +1,5 @@
-//! Answers `/v1/invitations`: shows an invitation and creates the key from it, once. Tokens are
-//! sent in bodies, because URLs are logged.
+//! Answers `/v1/invitations`: shows an invitation, and creates its key once. Tokens are sent in
+//! request bodies, because URLs are logged.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -119,14 +119,14 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// Returns the digest of the token in the body.
+/// Returns the digest of the token from the body.
 fn token(call: &Call<'_>) -> Result<Digest> {
     Ok(Digest::sha256(
         InvitationRequest::read(call.body)?.token.as_bytes(),
     ))
 }
 
-/// Returns the invitation of a token if it can be used.
+/// Returns the invitation for a token if the invitation can still be used.
 async fn usable(call: &Call<'_>, token: &Digest) -> Result<Invitation> {
     let (keys, token) = (Keys::open(&call.service.shared), *token);
     let reading = tokio::task::spawn_blocking(move || -> ProgramResult<_> {

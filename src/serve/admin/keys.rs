@@ -16,9 +16,9 @@ use crate::json::Json;
 use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
 use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys, expires_after};
 
-/// Longest time after which a key expires.
+/// Maximum number of days until a key expires.
 const MAX_DAYS: i64 = 36_500;
-/// Plan of a key whose request names none.
+/// Plan for a key if the request names no plan.
 const DEFAULT_PLAN: &str = "standard";
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -69,7 +69,7 @@ request! {
         scopes: Vec<Scope>,
         /// Plan that sets the key's rate limits; `standard` when null or absent.
         plan: Option<String>,
-        /// Days until the key expires, from when it is created; null or absent if it does not
+        /// Days until the key expires, counted from its creation; null or absent if it does not
         /// expire.
         #[schemars(range(min = 1, max = MAX_DAYS))]
         expires_in_days: Option<i64>,
@@ -144,7 +144,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Returns the schema of a scope.
+/// Returns the schema for a scope.
 pub fn scope_schema() -> Value {
     json!({"title": "Scope", "type": "string", "enum": Scope::ALL.map(Scope::name)})
 }
@@ -222,8 +222,8 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// Converts an error: an invalid request is the caller's to correct, anything else is a server
-/// failure.
+/// Converts an error to a problem. The caller can correct an invalid request; any other error is a
+/// server failure.
 pub fn refused(field: &str, error: &Error) -> Problem {
     match error.kind() {
         ErrorKind::Config => Problem::of_field(Code::InvalidParameter, field, error.to_string()),
@@ -239,7 +239,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// Returns the current keys of the file.
+/// Returns the current keys from the file.
 pub async fn all(call: &Call<'_>) -> ProgramResult<Vec<ApiKey>> {
     let keys = Keys::open(&call.service.shared);
     let reading = tokio::task::spawn_blocking(move || keys.list());

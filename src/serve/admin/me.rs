@@ -1,5 +1,5 @@
-//! Answers `/v1/me`: shows the rights and the use of the key that is sent, rotates its secret, and
-//! revokes it.
+//! Answers `/v1/me`: shows the scopes and the usage of the key that was sent, rotates its secret,
+//! and revokes the key.
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -64,7 +64,7 @@ pub const REVOKE: Endpoint = Endpoint {
 request! {
     struct RotationRequest {
         /// Minutes for which the current secret is accepted together with the new one; 60 when null
-        /// or absent, 0 ends it at once.
+        /// or absent. With 0, the current secret is refused at once.
         #[schemars(range(min = 0, max = MAX_OVERLAP_MINUTES))]
         overlap_minutes: Option<i64>,
     }
@@ -83,8 +83,8 @@ impl RotationRequest {
 struct Me<'a> {
     /// The key that was sent; null for a request without a key.
     key: Option<Key<'a>>,
-    /// Time from which the secret that was sent is refused, RFC 3339 UTC: the key expires, or a new
-    /// secret has replaced this one. Null if nothing ends it.
+    /// Time from which the secret that was sent is refused, RFC 3339 UTC, because the key expires
+    /// or a new secret has replaced this one; null if the secret does not expire.
     secret_valid_until: Option<&'a str>,
     /// Plan of the key; `anonymous` for a request without a key, whose limits apply to its address.
     plan: &'a str,
@@ -144,7 +144,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// Returns when the secret that was sent expires; `None` if it does not.
+/// Returns when the secret that was sent expires, or `None` if it does not.
 fn valid_until<'k>(key: &'k ApiKey, secret: &Digest) -> Option<&'k str> {
     let replaced = key
         .previous
@@ -165,8 +165,8 @@ async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
         .ok_or_else(|| Problem::new(Code::InvalidApiKey, "the API key is not known"))
 }
 
-/// Returns the same key, but only for its current secret. A replaced secret may be known to others
-/// and must not change the key.
+/// Returns the key whose secret was sent, but only if the secret is the current one. A replaced
+/// secret may be known to others and must not change the key.
 async fn current_key(call: &Call<'_>) -> Result<ApiKey> {
     let key = own_key(call).await?;
     if call.client.secret == Some(key.sha256) {

@@ -1,7 +1,7 @@
 //! Manages keys over the API: endpoints for the holder of a key, and remote administration with a
-//! key of the scope `admin`. Keys are created, changed and revoked here; nothing else is changed,
-//! and no answer is cached. Digests of secrets are never sent; a secret is sent once, when it is
-//! created.
+//! key that has the scope `admin`. This module creates, changes and revokes keys and changes
+//! nothing else. No answer is cached. Digests of secrets are never sent; a secret is sent once,
+//! when it is created.
 
 mod invitations;
 mod keys;

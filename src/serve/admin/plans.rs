@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct PlanList<'a> {
-    /// All plans of the server: first the plan of requests without a key, then by rate.
+    /// All plans of the server: first the plan for requests without a key, then the others by rate.
     plans: Vec<NamedPlan<'a>>,
 }
 
@@ -39,7 +39,7 @@ struct PlanList<'a> {
 struct NamedPlan<'a> {
     /// Name of the plan, as keys refer to it.
     plan: &'a str,
-    /// False for the plan of requests without a key, whose limits apply to each address.
+    /// False for the plan for requests without a key, whose limits apply to each address.
     is_for_keys: bool,
     /// Limits of the plan.
     limits: PlanLimits,
@@ -49,14 +49,14 @@ struct NamedPlan<'a> {
 pub struct PlanLimits {
     /// Average rate at which the bucket of requests refills.
     requests_per_minute: u64,
-    /// Size of the bucket: number of requests that may arrive at once.
+    /// Size of the request bucket: number of requests that may arrive at once.
     burst: u64,
     /// Maximum number of open stream sockets.
     stream_sockets: u64,
-    /// Maximum number of items in a batch, each of which costs one request; the same for all plans.
+    /// Maximum number of items in a batch, the same for all plans. Each item costs one request.
     batch_items: usize,
-    /// Maximum number of records on a page of a list; a few lists allow fewer, see their `limit`.
-    /// The same for all plans.
+    /// Maximum number of records on a page of a list, the same for all plans. A few lists allow
+    /// fewer records; see their `limit`.
     #[schemars(with = "usize")]
     page_records: Option<usize>,
 }

@@ -1,5 +1,6 @@
-//! Answers `GET /v1/admin/status`: program, release, every task with its newest run, and the newest
-//! runs. Reasons are complete and include paths on the server, which other answers omit.
+//! Answers `GET /v1/admin/status`: shows the program, the release, every task with its newest run,
+//! and the newest runs. Reasons are complete and include paths on the server, which other answers
+//! omit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,9 +40,9 @@ struct StatusReport<'a> {
     program: Program,
     /// The release that is served.
     release: ServedRelease<'a>,
-    /// Tasks of the release, and tasks that runs tried but never published.
+    /// Tasks in the release, and tasks that runs tried but never published.
     tasks: Vec<Task<'a>>,
-    /// Newest runs first, of all channels of the home.
+    /// Runs of all channels in the home, newest first.
     runs: Vec<Run<'a>>,
 }
 
@@ -83,8 +84,8 @@ struct Task<'a> {
     task_id: &'a str,
     /// False if the release has no build of the task.
     is_published: bool,
-    /// Age of the task's newest source file against the publisher's cadence; null if the release
-    /// has no build of the task.
+    /// Age of the task's newest source file compared with the publisher's cadence; null if the
+    /// release has no build of the task.
     freshness: Option<Freshness>,
     /// True if the last attempt to build the task again failed; the release has its last good
     /// build.
@@ -98,13 +99,14 @@ struct Task<'a> {
     built_at: Option<&'a str>,
     /// Outcome of the task in the newest run that included it; null if no run of this home did.
     outcome: Option<&'a str>,
-    /// Why the task has this outcome, in full; null if no reason is recorded.
+    /// Complete reason for the task's outcome; null if no reason is recorded.
     reason: Option<&'a str>,
     /// Newest run that included the task; null if no run of this home did.
     run_id: Option<&'a str>,
-    /// Records that the newest run built; null if no run of this home included the task.
+    /// Number of records that the newest run built; null if no run of this home included the task.
     rows: Option<u64>,
-    /// Records that the newest run quarantined; null if no run of this home included the task.
+    /// Number of records that the newest run quarantined; null if no run of this home included the
+    /// task.
     quarantined_rows: Option<u64>,
     /// Issues in the task's sources, from the release and the newest run.
     findings: Vec<Finding<'a>>,
@@ -140,7 +142,7 @@ struct Run<'a> {
     exit_code: u32,
     /// Release that the channel pointed at after the run; null if it had none.
     release_id: Option<&'a str>,
-    /// Why the run failed; null if it did not.
+    /// Reason why the run failed; null if it did not fail.
     error: Option<&'a str>,
 }
 

@@ -1,4 +1,5 @@
-//! Answers `GET /v1/admin/usage`: counts the requests of each key to this server since it started.
+//! Answers `GET /v1/admin/usage`: shows how many requests each key has sent to this server since it
+//! started.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -60,20 +61,22 @@ pub struct KeyUsage {
 
 #[derive(Serialize, JsonSchema)]
 struct Counts {
-    /// Answered requests to endpoints; a batch counts as one, sockets are not counted.
+    /// Number of answered requests to endpoints. A batch counts as one request; sockets are not
+    /// counted.
     requests: u64,
-    /// Number of these requests that were answered with 429.
+    /// Number of these requests that got status 429.
     rate_limited: u64,
-    /// Number of these requests that were answered with another 4xx status.
+    /// Number of these requests that got another 4xx status.
     refused: u64,
-    /// Number of these requests that were answered with 5xx.
+    /// Number of these requests that got a 5xx status.
     failed: u64,
-    /// Time of the last of these requests, RFC 3339 UTC; null if there was none since `since`.
+    /// Time of the last of these requests, RFC 3339 UTC; null if no request was counted since
+    /// `since`.
     last_request_at: Option<String>,
 }
 
 impl Counts {
-    /// Returns the counts of a key; zero if it has sent no request.
+    /// Returns the counts of a key. The counts are zero if the key has sent no request.
     fn for_key(call: &Call<'_>, key_id: &str) -> Self {
         let Some(used) = call.service.usage.get(key_id) else {
             return Self {

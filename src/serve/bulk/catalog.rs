@@ -133,11 +133,11 @@ struct DcatDataset<'a> {
     /// Web page of the dataset.
     #[serde(rename = "landingPage")]
     landing_page: DcatDocument<'a>,
-    /// Time between editions: a word, or an ISO 8601 interval; null if the release describes no
+    /// Time between editions, as a word or an ISO 8601 interval; null if the release describes no
     /// build.
     #[serde(rename = "accrualPeriodicity")]
     accrual_periodicity: Option<String>,
-    /// Period that the data are about; empty if the partitions name no years.
+    /// Period that the data cover; empty if the partitions name no years.
     temporal: Vec<DcatPeriod>,
     /// How to get access to the files.
     #[serde(rename = "accessRights")]
@@ -197,11 +197,11 @@ struct DcatPeriod {
     #[serde(rename = "@type")]
     #[schemars(extend("const" = "PeriodOfTime"))]
     node_type: &'static str,
-    /// First day that the data are about.
+    /// First day that the data cover.
     #[serde(rename = "startDate")]
     #[schemars(extend("format" = "date"))]
     start_date: String,
-    /// Last day that the data are about.
+    /// Last day that the data cover.
     #[serde(rename = "endDate")]
     #[schemars(extend("format" = "date"))]
     end_date: String,
@@ -249,17 +249,19 @@ struct DcatDistribution<'a> {
     issued: &'a str,
     /// Contents of the distribution, such as the number of records and files.
     description: String,
-    /// Size of all files in bytes, as decimal text; absent from tables made on request.
+    /// Total size of the files in bytes, as a decimal string; absent for tables that are generated
+    /// on request.
     #[serde(rename = "byteSize")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     byte_size: Option<String>,
-    /// URL of the file; absent if the dataset has several.
+    /// URL of the file; absent if the dataset has several files.
     #[serde(rename = "downloadURL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     download_url: Option<String>,
-    /// Digest of the file; absent if the dataset has several, or the table is made on request.
+    /// Digest of the file; absent if the dataset has several files or the table is generated on
+    /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DcatChecksum")]
     checksum: Option<DcatChecksum>,
@@ -339,7 +341,7 @@ impl<'a> DcatDataset<'a> {
             Origin::from_tasks(&tasks),
             format!("{}/v1/datasets/{dataset_id}", call.service.own_url()),
         );
-        // Links of an earlier release must lead to that release.
+        // Links in an earlier release's catalog must lead to that release.
         let of_release = query::release_query(call);
         let link = |title, path: &str| DcatLink {
             node_type: "Distribution",
@@ -463,7 +465,8 @@ impl<'a> DcatDistribution<'a> {
     }
 }
 
-/// Returns the standard's word for the days between two editions; otherwise an ISO 8601 interval.
+/// Returns the standard's word for the number of days between two editions, or an ISO 8601 interval
+/// if the standard has no word.
 fn periodicity(days: i64) -> String {
     let word = match days {
         1 => "daily",

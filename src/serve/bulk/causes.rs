@@ -1,4 +1,4 @@
-//! Describes why a build differs from an earlier one.
+//! Describes why a build differs from an earlier build.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use pubdata_store::{Cause, TaskEntry, causes_of_task, changed_inputs};
 pub struct Causes<'a> {
     /// Reasons why the build differs.
     causes: Vec<BuildCause>,
-    /// Files whose bytes differ; null on the side that did not read the file.
+    /// Files whose bytes differ; null on the side where the file was not read.
     inputs: Vec<InputChange<'a>>,
 }
 
@@ -39,7 +39,7 @@ struct InputChange<'a> {
     after: Option<SourceFile<'a>>,
 }
 
-/// Publisher's file that a build was made from.
+/// Publisher's file that a build used as input.
 #[derive(Serialize, JsonSchema)]
 pub struct SourceFile<'a> {
     /// Identifier of the source.
@@ -50,9 +50,9 @@ pub struct SourceFile<'a> {
     sha256: Sha256,
     /// Size of the file in bytes.
     size_bytes: u64,
-    /// The publisher's own label of the file.
+    /// The publisher's own label for the file.
     source_version: &'a str,
-    /// The publisher's date of the file, YYYY-MM-DD.
+    /// Date that the publisher gives for the file, YYYY-MM-DD.
     source_date: &'a str,
     /// Time at which these bytes were first fetched, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -67,7 +67,7 @@ pub struct SourceFile<'a> {
 }
 
 impl<'a> Causes<'a> {
-    /// Compares two builds of a task: the causes and the files that differ.
+    /// Compares two builds of a task and returns the causes and the files that differ.
     pub fn compare(
         service: &Service,
         before: Option<&'a TaskEntry>,

@@ -1,6 +1,6 @@
-//! Answers `GET /v1/releases/{release_id}/changes`: the differences from an earlier release, with
-//! their causes. It reads only manifests. `pubdata releases diff` compares records, and
-//! `/v1/records/{record_id}/history` a single record.
+//! Answers `GET /v1/releases/{release_id}/changes`: shows the differences from an earlier release,
+//! with their causes. Only manifests are read. To compare records, use `pubdata releases diff`; for
+//! a single record, use `/v1/records/{record_id}/history`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| compare(call, json).boxed()),
 };
 
-/// Maximum number of listed parts of a dataset; all are counted.
+/// Maximum number of parts that are listed per dataset. All parts are counted.
 const MAX_PARTS: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
@@ -88,7 +88,7 @@ struct PartCounts {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetChangeChangedPart")]
 struct PartChange<'a> {
-    /// Path of the file below the release: the later one's, or the earlier one's if the file was
+    /// Path of the file below the later release, or below the earlier release if the file was
     /// removed.
     path: &'a str,
     /// Column and value that all rows of the file share.
@@ -125,7 +125,7 @@ struct TaskChange<'a> {
     causes: Causes<'a>,
 }
 
-/// Part on both sides; `None` on a side that does not have it.
+/// The same part in both releases, with `None` for a release that does not have the part.
 type PartPair<'a> = (Option<&'a Part>, Option<&'a Part>);
 
 async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -193,7 +193,7 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
 }
 
 impl<'a> DatasetChange<'a> {
-    /// Returns the differences of a dataset; `None` if it has none.
+    /// Returns the differences of a dataset, or `None` if the dataset has not changed.
     fn compare(before: &'a Manifest, after: &'a Manifest, dataset_id: &'a str) -> Option<Self> {
         let sides = paired_parts(before, after, dataset_id);
         let all = sides.len();
@@ -228,7 +228,7 @@ impl<'a> DatasetChange<'a> {
 }
 
 impl<'a> PartChange<'a> {
-    /// Returns `None` if the part is equal on both sides.
+    /// Compares a part in both releases. Returns `None` if the part has not changed.
     fn compare((before, after): PartPair<'a>) -> Option<Self> {
         let change = match (before, after) {
             (Some(before), Some(after)) if before.sha256 == after.sha256 => return None,

@@ -1,6 +1,6 @@
 //! Answers `GET /v1/datasets/{dataset_id}/croissant.json` with a Croissant 1.1 (MLCommons) document
-//! in schema.org terms. It lists each part with digest and URL, and the meaning of the columns. The
-//! dataset's page embeds the part that search engines read.
+//! in schema.org terms. The document lists each part with its digest and URL, and the meaning of
+//! each column. The dataset's page embeds the fields that search engines read.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -38,13 +38,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::LinkedData(describe),
 };
 
-/// Context that the standard prescribes, and its version: the first members of every document.
+/// Context that the standard prescribes, and the version of the standard. These are the first
+/// fields of every document.
 const HEAD: &str = include_str!("croissant_head.json");
 
-/// Media type of Parquet in Croissant readers; the registered name came later.
+/// Parquet media type that Croissant readers use. The official media type was registered later.
 const PARQUET_OF_CROISSANT: &str = "application/x-parquet";
 
-/// Ids of the set of all parts, and of its rows.
+/// Ids of the set of all parts and of the set's rows.
 const PARTS: &str = "parts";
 const RECORDS: &str = "records";
 
@@ -65,7 +66,7 @@ struct Croissant<'a> {
     #[serde(rename = "datePublished")]
     #[schemars(extend("format" = "date-time"))]
     date_published: Instant<'a>,
-    /// Date of the newest source file; if no file has a date, of the release.
+    /// Date of the newest source file, or of the release if no file has a date.
     #[serde(rename = "dateModified")]
     #[schemars(extend("format" = "date"))]
     date_modified: String,
@@ -90,7 +91,7 @@ struct Croissant<'a> {
     /// How to get access to the files.
     #[serde(rename = "conditionsOfAccess")]
     conditions_of_access: &'static str,
-    /// First and last day; absent if the partitions name no years.
+    /// First and last day that the data cover; absent if the partitions name no years.
     #[serde(rename = "temporalCoverage")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -98,7 +99,7 @@ struct Croissant<'a> {
     /// Catalog of all datasets of the release.
     #[serde(rename = "includedInDataCatalog")]
     catalog: NamedCatalog,
-    /// The parts; if there are several, also the set of them.
+    /// Parts of the dataset; if the dataset has several parts, also the set of all parts.
     distribution: Vec<CroissantFile<'a>>,
     /// Records of the dataset; empty if this server has no contract for it.
     #[serde(rename = "recordSet")]
@@ -147,31 +148,32 @@ struct CroissantFile<'a> {
     #[serde(rename = "@type")]
     #[schemars(extend("enum" = ["cr:FileObject", "cr:FileSet"]))]
     node_type: &'static str,
-    /// Path of a part below the release, which a copy should use as its name; for the set, its id.
+    /// Path of a part below the release, which a copy should use as its file name; for the set of
+    /// parts, the set's id.
     #[serde(rename = "@id")]
     id: &'a str,
     /// Name of the file or of the set of files.
     name: &'a str,
     /// Number of records in the file, or what the set contains.
     description: String,
-    /// URL from which the file is downloaded with a key; absent from a set.
+    /// URL from which the file is downloaded with a key; absent for a set.
     #[serde(rename = "contentUrl")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content_url: Option<String>,
-    /// Size of the file with its unit, such as `1024 B`; absent from a set.
+    /// Size of the file with its unit, such as `1024 B`; absent for a set.
     #[serde(rename = "contentSize")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     content_size: Option<String>,
-    /// Media types of Parquet: the one that Croissant readers use, and the registered one.
+    /// Parquet media types: the one that Croissant readers use, and the registered one.
     #[serde(rename = "encodingFormat")]
     encoding_format: Vec<&'static str>,
-    /// SHA-256 digest of the file, in hexadecimal; absent from a set.
+    /// SHA-256 digest of the file, in hexadecimal; absent for a set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sha256")]
     sha256: Option<Sha256>,
-    /// Paths of the parts relative to this document; absent from a single file.
+    /// Paths of the parts relative to this document; absent for a single file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     includes: Option<String>,
@@ -218,7 +220,8 @@ struct CroissantField<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     is_array: Option<bool>,
-    /// Shape of the lists: `-1`, one dimension of any length; absent if the column holds no lists.
+    /// Shape of the lists: `-1` means one dimension of any length; absent if the column holds no
+    /// lists.
     #[serde(rename = "arrayShape")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
@@ -229,12 +232,12 @@ struct CroissantField<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct CroissantSource<'a> {
-    /// The file, if the dataset has one; else absent.
+    /// The file, if the dataset has only one; otherwise absent.
     #[serde(rename = "fileObject")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CroissantReference")]
     file_object: Option<CroissantReference>,
-    /// The set of files, if the dataset has several; else absent.
+    /// The set of files, if the dataset has several; otherwise absent.
     #[serde(rename = "fileSet")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CroissantReference")]
@@ -256,7 +259,7 @@ struct CroissantExtract<'a> {
     column: &'a str,
 }
 
-/// Adds the members of [`HEAD`] to the schema.
+/// Adds the fields of [`HEAD`] to the schema.
 fn with_head(schema: &mut Schema) {
     let head: Value = serde_json::from_str(HEAD).expect("the head is JSON");
     let terms = json!({"type": ["string", "object"], "additionalProperties": {"type": "string"}});
@@ -312,8 +315,8 @@ impl<'a> Croissant<'a> {
             description: description(manifest, dataset_id, contract),
             identifier: dataset_id,
             url: call.service.address_of(&format!("/datasets/{dataset_id}")),
-            // A semantic version with the release as build metadata: the contract defines what
-            // readers can rely on, the release identifies the records.
+            // A semantic version with the release as build metadata. The contract version defines
+            // what readers can rely on, and the release identifies the records.
             version: format!("{}+{}", dataset.schema_version, manifest.release_id),
             date_published: Instant(&manifest.published_at),
             date_modified: newest_date(manifest, &dataset.parts)
@@ -391,8 +394,8 @@ fn files<'a>(
 }
 
 impl<'a> CroissantRecordSet<'a> {
-    /// Describes the columns that a CSV table has too. Pointers are omitted because they are lists
-    /// of structures; `record_id` leads to them.
+    /// Describes the same columns that a CSV table contains. Pointers are omitted because they are
+    /// lists of structures; `record_id` leads to the pointers.
     fn new(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
         Self {
             node_type: "cr:RecordSet",
@@ -443,7 +446,7 @@ impl<'a> CroissantField<'a> {
     }
 }
 
-/// Returns the Croissant type of a column; Croissant has no exact decimals.
+/// Returns the Croissant type of a column. Croissant has no exact decimal type.
 fn data_type(physical: Physical) -> &'static str {
     match physical {
         Physical::String | Physical::StringList | Physical::Pointers => "sc:Text",

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/datasets/{dataset_id}`: the contract, the sources, the next edition, known
-//! issues, and the row counts of the last releases.
+//! Answers `GET /v1/datasets/{dataset_id}`: shows the contract, the sources, the next edition,
+//! known issues, and the row counts of the last releases.
 
 use std::collections::BTreeMap;
 
@@ -76,15 +76,15 @@ struct Dataset<'a> {
     origin: Origin,
     /// Credit line for works that use the data.
     credit: String,
-    /// Days from one edition to the next, the shortest of the sources; null if the release
-    /// describes no build.
+    /// Shortest time between two editions of a source, in days; null if the release describes no
+    /// build.
     cadence_days: Option<i64>,
     /// Day from which the next edition of each source is late.
     expected: Vec<Expected<'a>>,
     /// Day since which the publisher's next edition is late by its calendar; null when on time.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
-    /// Age of the dataset's newest source file against the publisher's cadence.
+    /// Age of the dataset's newest source file compared with the publisher's cadence.
     freshness: Freshness,
     /// True if the release was built from sample files instead of the publishers' complete files.
     is_sample: bool,
@@ -97,13 +97,13 @@ struct Dataset<'a> {
     #[serde(flatten)]
     counts: Counts<'a>,
     /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
-    /// Data that fail are not published.
+    /// Data that fail validation are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
     /// Known and unknown words of the publisher in each coded column of each build; empty for
-    /// datasets without such columns, and for builds by earlier versions.
+    /// datasets without coded columns, and for builds by earlier versions.
     words: Vec<KnownWords<'a>>,
-    /// Known issues of its sources.
+    /// Known issues in the dataset's sources.
     findings: Vec<SourceFinding<'a>>,
     /// Parts of the dataset that are built separately, such as a vintage or a city.
     partitions: Vec<Partition<'a>>,
@@ -120,10 +120,10 @@ struct DatasetColumn<'a> {
     #[serde(rename = "type")]
     #[schemars(with = "&str", extend("enum" = ["string", "int32", "int64", "float64", "boolean", "date", "decimal", "string_list", "pointers"]))]
     physical: Physical,
-    /// Name of the semantic type, which columns of the same meaning share.
+    /// Name of the semantic type, which columns with the same meaning share.
     meaning: &'a str,
     /// Unit of the values if the column's name states it; null otherwise. If the unit varies by
-    /// row, another column has it.
+    /// row, another column contains the unit.
     unit: Option<&'a str>,
     /// True if the column may be null.
     nullable: bool,
@@ -145,7 +145,7 @@ struct DatasetColumn<'a> {
 struct DatasetRule<'a> {
     /// Stable code of the rule, as in `warnings` and `quarantined`.
     code: &'a str,
-    /// Kind of check that the rule makes.
+    /// Kind of check that the rule performs.
     #[schemars(with = "&str", extend("enum" = ["exactly_one_of", "all_or_none", "present_iff", "present_unless", "range_where", "in_order", "sum_within"]))]
     rule: Rule,
     /// Columns that the rule relates.
@@ -245,7 +245,8 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     })
 }
 
-/// Returns for each source the day from which its next edition is late, for builds that expect one.
+/// Returns, for each source, the day from which its next edition is late. Only builds that expect
+/// an edition are considered.
 fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a str, Date> {
     let waiting = dataset
         .parts

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/datasets`: the datasets of the release, with one line each.
+//! Answers `GET /v1/datasets`: lists the datasets in the release, with one line per dataset.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct Datasets<'a> {
-    /// The datasets of the release, by identifier.
+    /// The datasets in the release, by identifier.
     datasets: Vec<DatasetLine<'a>>,
 }
 
@@ -57,7 +57,7 @@ struct DatasetLine<'a> {
     size_bytes: u64,
     #[serde(flatten)]
     origin: Origin,
-    /// Age of the dataset's newest source file against the publisher's cadence.
+    /// Age of the dataset's newest source file compared with the publisher's cadence.
     freshness: Freshness,
     /// Day since which the publisher's next edition is late by its calendar; null when on time.
     #[schemars(with = "Option<answer::Date>")]

@@ -28,7 +28,8 @@ use pubdata_store::{Manifest, Part};
 query! {
     pub struct Parameters<'a> {
         /// `parquet`: the bytes of the part that `part` names, which is required; `csv`: all parts
-        /// as one table, or only the part that `part` names. When absent, the list of parts.
+        /// as one table, or only the part that `part` names. When absent, the answer lists the
+        /// parts.
         format: Option<&'a str> = Kind::Word(&["parquet", "csv"]),
         /// Digest of a part (`sha256` of the list). Requires `format`.
         part: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
@@ -62,7 +63,7 @@ struct Download<'a> {
     schema_version: &'a str,
     /// Number of records in the dataset.
     rows: u64,
-    /// Size of the listed Parquet files in bytes.
+    /// Size of the listed Parquet files, in bytes.
     size_bytes: u64,
     #[serde(flatten)]
     origin: Origin,
@@ -72,7 +73,8 @@ struct Download<'a> {
     citation: String,
     /// Data that a reader might expect here but that the dataset does not have.
     caveats: &'a [String],
-    /// Path of all parts as one table; null if this server has no contract for the dataset.
+    /// Path under which all parts are downloaded as one CSV table; null if this server has no
+    /// contract for the dataset.
     csv: Option<String>,
     /// Parts that the key may see.
     parts: Vec<DownloadPart<'a>>,
@@ -163,7 +165,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     Ok(response)
 }
 
-/// Returns the bytes of a part, or a range of them, after checking their digest.
+/// Returns the bytes of a part, or a byte range, after checking the part's digest.
 async fn whole_part(
     call: &Call<'_>,
     head: &Parts,
@@ -215,7 +217,7 @@ async fn whole_part(
     Ok(response)
 }
 
-/// Returns parts as one CSV table, made while the client reads it.
+/// Returns parts as one CSV table, which is written while the client reads it.
 fn as_table(
     call: &Call<'_>,
     head: &Parts,

@@ -1,6 +1,7 @@
-//! Serves whole datasets and their changes: datasets and contracts, releases and their differences,
-//! parts and tables as files, and one record through all releases. For an earlier release it reads
-//! the manifest and the requested parts; it does not load the release.
+//! Serves entire datasets and their changes: datasets and contracts, releases and their
+//! differences, parts and tables as files, and the history of one record through all releases. For
+//! an earlier release, this module reads the manifest and the requested parts; it does not load the
+//! release.
 
 mod catalog;
 mod causes;

@@ -1,4 +1,4 @@
-//! Resolves the release and the dataset in a path, and the releases of a history.
+//! Resolves the release and the dataset that a path names, and the releases that a history covers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use pubdata_store::{DatasetEntry, Manifest};
 /// Path segment for the release that currently answers requests.
 const CURRENT: &str = "current";
 
-/// Maximum number of the channel's releases that a history checks, newest first, and the number
-/// checked at a time.
+/// Maximum number of the channel's releases that a history checks, newest first, and the number of
+/// releases that are checked at a time.
 pub const MAX_RELEASES_CHECKED: usize = 100;
 const RELEASES_PER_ROUND: usize = 10;
 
@@ -26,7 +26,7 @@ pub type Earlier = Option<Arc<Manifest>>;
 ///
 /// # Errors
 /// `invalid_parameter` if the id is malformed; `coverage_unavailable` if the channel never had the
-/// release or it is no longer retained.
+/// release or no longer retains it.
 pub async fn release(call: &Call<'_>) -> Result<Earlier> {
     match call.path_value("release_id") {
         CURRENT => Ok(None),
@@ -37,7 +37,7 @@ pub async fn release(call: &Call<'_>) -> Result<Earlier> {
 /// Returns the release with an id.
 ///
 /// # Errors
-/// As for [`release`], with the name of the parameter.
+/// The same as for [`release`], with the name of the parameter.
 pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Result<Earlier> {
     let wrong = |error| {
         Problem::of_field(
@@ -54,8 +54,8 @@ pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Resu
         .await?)
 }
 
-/// Returns the query suffix for URLs that must answer from the requested release; empty if the
-/// request names none.
+/// Returns the query suffix for URLs that must answer from the requested release. The suffix is
+/// empty if the request names no release.
 pub fn release_query(call: &Call<'_>) -> String {
     if call.query.names_release() {
         format!("?release={}", call.release.manifest.release_id)
@@ -69,7 +69,7 @@ pub fn manifest<'a>(call: &'a Call<'_>, earlier: &'a Earlier) -> &'a Manifest {
     earlier.as_deref().unwrap_or(&call.release.manifest)
 }
 
-/// Returns a dataset of a release.
+/// Returns a dataset from a release.
 ///
 /// # Errors
 /// `not_found` if the release does not have the dataset.
@@ -87,9 +87,9 @@ pub fn dataset<'a>(
     })
 }
 
-/// Returns at most `most` retained releases of the channel, newest first and each once. Releases
-/// published after the one that answers are omitted, so the history that a release reports never
-/// changes.
+/// Returns at most `most` retained releases of the channel, newest first and without duplicates.
+/// Releases published after the one that answers are omitted, so the history that a release reports
+/// never changes.
 ///
 /// # Errors
 /// `internal_error` if the store cannot be read.

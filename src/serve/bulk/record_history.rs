@@ -1,6 +1,6 @@
-//! Answers `GET /v1/records/{record_id}/history`: one record through the channel's retained
+//! Answers `GET /v1/records/{record_id}/history`: shows one record through the channel's retained
 //! releases, with its changes and their causes. A part that several releases share is read once.
-//! The number of parts that a request reads is limited.
+//! The number of parts that a request may read is limited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -41,8 +41,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 const MAX_RELEASES: usize = 30;
-/// Maximum number of parts to search: a record is in one part, but a missing record could be in
-/// any.
+/// Maximum number of parts to search. A record is in only one part, but a missing record could be
+/// in any part.
 const MAX_PARTS: usize = 64;
 
 #[derive(Serialize, JsonSchema)]
@@ -54,7 +54,7 @@ struct RecordHistory<'a> {
     /// False if the search ended before the last release because it would have to read too many
     /// parts.
     is_complete: bool,
-    /// Newest first; contiguous releases with an identical record form one entry.
+    /// Entries, newest first. Contiguous releases with an identical record form one entry.
     entries: Vec<RecordEntry<'a>>,
 }
 
@@ -94,11 +94,11 @@ struct Entry {
     oldest: Arc<Summary>,
     releases: u64,
     columns: Option<Arc<Columns>>,
-    /// State before the entry; `None` for the earliest entry.
+    /// State before the entry, or `None` for the earliest entry.
     before: Option<Before>,
 }
 
-/// Record in the release before an entry, and the build on both sides.
+/// State of the record in the release before an entry, and the builds before and after the change.
 struct Before {
     columns: Option<Arc<Columns>>,
     task: Option<TaskEntry>,
@@ -195,7 +195,7 @@ impl<'a> RecordEntry<'a> {
     }
 }
 
-/// Returns the columns that differ; empty if only one side has the record.
+/// Returns the columns that differ. The result is empty if only one side has the record.
 fn differences<'a>(
     before: Option<&'a Columns>,
     after: Option<&'a Columns>,
@@ -220,12 +220,12 @@ fn differences<'a>(
         .collect()
 }
 
-/// Searches one record in a series of releases.
+/// Search for one record in a series of releases.
 struct Looks<'a> {
     call: &'a Call<'a>,
     id: &'a RecordId,
     is_sorted: bool,
-    /// Results by part, which releases may share.
+    /// Search results by part, because releases may share parts.
     by_part: HashMap<Digest, Option<Arc<Columns>>>,
     left: usize,
     /// Partition and build in which the record was last found.
@@ -252,8 +252,8 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// Returns the record in a release, or `Some(None)` if the release does not have it. Returns
-    /// `None` if the limit of parts is reached.
+    /// Returns the record in a release, or `Some(None)` if the release does not have the record.
+    /// Returns `None` if the search has reached the part limit.
     async fn find(&mut self, manifest: &Manifest) -> Result<Option<Option<Arc<Columns>>>> {
         let reader = PartReader::new(&self.call.service.parts, manifest);
         let mut parts: Vec<&Part> = reader.candidate_parts(self.id, self.is_sorted).collect();
@@ -297,7 +297,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// Returns the number of buckets that share the partition's other values.
+/// Returns the number of buckets whose other partition values are equal to those of this partition.
 fn buckets(reader: PartReader<'_>, id: &RecordId, partition: &BTreeMap<String, String>) -> usize {
     let rest = |partition: &BTreeMap<String, String>| {
         partition

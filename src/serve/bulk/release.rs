@@ -1,5 +1,5 @@
-//! Answers `GET /v1/releases/{release_id}`: the contents of a release, part by part with digests,
-//! and the files that it was built from.
+//! Answers `GET /v1/releases/{release_id}`: shows the contents of a release, part by part with
+//! digests, and the files that the release was built from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,9 +63,9 @@ struct Release<'a> {
     parts: u64,
     /// Size of all Parquet files in bytes.
     size_bytes: u64,
-    /// Datasets of the release.
+    /// Datasets in the release.
     datasets: Vec<ReleaseDataset<'a>>,
-    /// Builds of the release, each of a pipeline for one partition.
+    /// Builds in the release. Each build covers a pipeline and one partition.
     tasks: Vec<ReleaseTask<'a>>,
 }
 
@@ -78,7 +78,7 @@ struct ReleaseDataset<'a> {
     /// Size of the dataset's Parquet files in bytes.
     size_bytes: u64,
     /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings.
-    /// Data that fail are not published.
+    /// Data that fail validation are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
     #[serde(flatten)]
@@ -99,12 +99,13 @@ struct BuiltPart<'a> {
     task_id: &'a str,
 }
 
-// A part, described by its manifest entry only.
+// Part as its manifest entry describes it.
 #[derive(Serialize, JsonSchema)]
 pub struct PartFile<'a> {
     /// Path below the release, which a copy should use as its name.
     path: &'a str,
-    /// Column and value that all rows of the file share; `bucket` only distributes rows over files.
+    /// Column and value that all rows of the file share; `bucket` only distributes rows across
+    /// files.
     partition: &'a BTreeMap<String, String>,
     /// Number of records in the file.
     rows: u64,
@@ -127,7 +128,7 @@ struct ReleaseTask<'a> {
     /// Time of the build, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     built_at: &'a str,
-    /// Hash of inputs, declaration, contracts and code: equal hashes mean equal builds.
+    /// Hash of the inputs, declaration, contracts and code. Equal hashes mean equal builds.
     input_hash: Sha256,
     /// SHA-256 digest of the pipeline's declaration, in hexadecimal.
     declaration_hash: Sha256,

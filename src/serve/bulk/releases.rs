@@ -1,4 +1,4 @@
-//! Answers `GET /v1/releases`: the releases that the channel has pointed at, newest first.
+//! Answers `GET /v1/releases`: lists the releases that the channel has pointed at, newest first.
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
@@ -33,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: Parameters::DECLARED,
     body: None,
     data: Data::for_type::<Releases<'static>>(),
-    // `is_kept` changes when a release is deleted, and no ETag input reflects that.
+    // `is_kept` changes when a release is deleted, and no ETag input reflects this change.
     cache_policy: CachePolicy::NoStore,
     handler: Handler::Files(|call, json| list(call, json).boxed()),
 };
@@ -42,7 +42,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 struct Releases<'a> {
     /// Channel that the server follows.
     channel: &'a str,
-    /// Changes of the channel, newest first.
+    /// Changes to the channel, newest first.
     releases: Vec<Move<'a>>,
 }
 
@@ -52,7 +52,7 @@ struct Move<'a> {
     /// Release that the channel pointed at after the change.
     #[schemars(extend("pattern" = RELEASE_ID.pattern))]
     release_id: &'a str,
-    /// Counted from 1; the highest generation is the channel's current state.
+    /// Number of the change, counted from 1; the highest generation is the channel's current state.
     generation: u64,
     /// Action that made the channel point to the release.
     #[schemars(with = "&str", extend("enum" = ["publish", "promote", "rollback"]))]
@@ -60,11 +60,11 @@ struct Move<'a> {
     /// Time of the change, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     moved_at: Instant<'a>,
-    /// Time at which the release was published; like the other facts of the manifest, null if the
-    /// release is no longer kept.
+    /// Time at which the release was published. Like the other facts from the manifest, it is null
+    /// if the release is no longer kept.
     #[schemars(extend("format" = "date-time"))]
     published_at: Option<Instant<'a>>,
-    /// Run that made the change or the release; null if neither names one.
+    /// Run that made the change or the release; null if neither names a run.
     run_id: Option<&'a str>,
     /// Number of records in the release; null if it is no longer kept.
     rows: Option<u64>,

@@ -21,8 +21,8 @@ use pubdata_store::{Part, parquet_error};
 
 const DECODE_BATCH_ROWS: usize = 1_024;
 
-/// Returns the columns of a CSV table: those of the contract except pointers, which would be most
-/// of the text. `record_id` leads to them.
+/// Returns the columns of a CSV table: all contract columns except pointers, which would make up
+/// most of the text. `record_id` leads to the pointers.
 pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
     contract
         .columns
@@ -30,7 +30,7 @@ pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
         .filter(|column| column.column_type.physical != Physical::Pointers)
 }
 
-/// Returns the pieces of a table; the first is the header row.
+/// Returns the pieces of a table. The first piece is the header row.
 pub fn pieces(
     cache: Arc<PartCache>,
     release_id: ReleaseId,
@@ -58,7 +58,7 @@ pub fn pieces(
 struct Table {
     cache: Arc<PartCache>,
     release_id: ReleaseId,
-    /// Parts that are not started.
+    /// Parts that have not been started.
     parts: vec::IntoIter<Part>,
     columns: Arc<[Column]>,
     head: Option<Vec<u8>>,
@@ -127,7 +127,8 @@ impl OpenPart {
         })
     }
 
-    /// Returns about [`PIECE_BYTES`] of the next rows; empty after the last row.
+    /// Returns the next rows, about [`PIECE_BYTES`] in size. The result is empty after the last
+    /// row.
     fn piece(&mut self) -> Result<Vec<u8>> {
         let mut text = Vec::with_capacity(PIECE_BYTES);
         while text.len() < PIECE_BYTES {
@@ -145,7 +146,7 @@ impl OpenPart {
                 }
                 continue;
             };
-            // A column that an earlier part lacks is empty.
+            // If an earlier part lacks a column, the column's cells are empty.
             let cells: Vec<Option<&ArrayRef>> = self
                 .columns
                 .iter()
@@ -180,7 +181,7 @@ fn write_row(
     Ok(())
 }
 
-/// Writes a non-null value: decimals with all digits of their column, days as `YYYY-MM-DD`, lists
+/// Writes a non-null value: decimals with all digits of their column, dates as `YYYY-MM-DD`, lists
 /// as JSON.
 fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize) -> Result<()> {
     let mut print = |value: std::fmt::Arguments<'_>| {

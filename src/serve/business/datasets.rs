@@ -1,4 +1,4 @@
-//! Defines the rows of businesses and officers as answers show them.
+//! Defines the business and officer rows that answers show.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,7 +40,7 @@ impl Dataset for Entity {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Dataset of officers of businesses.
+/// Dataset of business officers.
 #[derive(Debug)]
 pub struct Officer;
 
@@ -54,7 +54,7 @@ impl Dataset for Officer {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Columns of an address, in the order of [`AddressParts`].
+/// Address columns, in the order of the fields of [`AddressParts`].
 type AddressColumns = [&'static str; 7];
 
 pub const PRINCIPAL: AddressColumns = [
@@ -113,7 +113,7 @@ row! {
     pub struct BusinessDetails<'a> of Entity {
         #[serde(flatten)]
         fields: BusinessFields<'a>,
-        /// Addresses of the entity that the registry publishes.
+        /// Entity addresses that the registry publishes.
         addresses: Vec<BusinessAddress<'a>> = Vec::new(),
         /// Agent that receives legal papers for the entity; null if the registry publishes none.
         registered_agent: Option<BusinessRegisteredAgent<'a>> = None,
@@ -123,20 +123,20 @@ row! {
         /// Names of the entity: its current legal name, and the former and assumed names that the
         /// registry publishes.
         names: Vec<BusinessName<'a>> = Vec::new(),
-        /// Public numbers of the entity.
+        /// Public identification numbers of the entity.
         identifiers: Vec<BusinessIdentifier<'a>> = Vec::new(),
         /// Last annual report that the registry names; null if it names none.
         last_report: Option<BusinessLastReport> = None,
-        /// Day of the last transaction that the registry recorded for the entity; null if it does
-        /// not state one.
+        /// Date of the last transaction that the registry recorded for the entity; null if the
+        /// registry does not state one.
         last_transaction_date: Option<Date>,
         registry_url: Option<&'a str>,
         county: Option<&'a str>,
         warnings: Texts<'a>,
-        /// Cells of the entity as published, by the registry's column names; only with
-        /// `include=raw`. Omits cells of agents, officers and other parties, and numbers that may
-        /// be tax identification numbers.
-        // Renamed, because the column of this name is a text.
+        /// The entity's cells as published, by the registry's column names; present only with
+        /// `include=raw`. Omits cells about agents, officers and other parties, and numbers that
+        /// may be tax identification numbers.
+        // Renamed, because the column with this name contains text.
         #[serde(rename = "source_fields", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Members<&str, &str>")]
         published_fields: Option<&'a RawValue> = None,
@@ -151,7 +151,7 @@ row! {
         r#type: Option<&'a str>,
         /// Address of the officer; null if the registry publishes none.
         address: Option<BusinessOfficerAddress<'a>>,
-        /// Record of the officer in `business.officer`, for `/v1/provenance/{record_id}`.
+        /// Id of the officer's record in `business.officer`, for `/v1/provenance/{record_id}`.
         record_id: &'a str,
     }
 }
@@ -173,7 +173,8 @@ row! {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[schemars(rename = "BusinessRegisteredAgentAddress")]
 pub struct AddressParts<'a> {
-    /// Street line as published; null if the registry publishes none or it may be a person's.
+    /// Street line as published; null if the registry publishes none or if it may be a person's
+    /// address.
     line1: Option<&'a str>,
     /// Second address line as published; null if the registry publishes none or the street is not
     /// published.
@@ -226,13 +227,13 @@ impl<'a> AddressParts<'a> {
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BusinessAddress<'a> {
-    /// Use of the address as the registry states it: principal office, mail, service of process or
-    /// agent.
+    /// Purpose of the address as stated by the registry: principal office, mail, service of process
+    /// or agent.
     #[schemars(extend("enum" = ["principal", "mailing", "service_of_process", "agent"]))]
     role: &'a str,
     #[serde(flatten)]
     parts: AddressParts<'a>,
-    /// The published parts in one line.
+    /// The published address parts on one line.
     raw: String,
 }
 
@@ -245,7 +246,7 @@ impl<'a> BusinessAddress<'a> {
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BusinessRegisteredAgent<'a> {
-    /// Name of the agent; persons in the order given names, last name, suffix.
+    /// Name of the agent; a person's name is written as given names, last name, suffix.
     pub name: &'a str,
     #[serde(rename = "type")]
     #[schemars(extend("$field" = "business.entity/agent_type"))]
@@ -263,9 +264,9 @@ pub struct BusinessName<'a> {
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["legal", "former", "assumed", "home_state"]))]
     kind: &'static str,
-    /// First day of the name: always null, because no registry here publishes it.
+    /// First day on which the name was used; always null, because no registry here publishes it.
     from: Option<&'static str>,
-    /// Last day of the name: always null, because no registry here publishes it.
+    /// Last day on which the name was used; always null, because no registry here publishes it.
     to: Option<&'static str>,
 }
 
@@ -301,6 +302,6 @@ impl<'a> BusinessIdentifier<'a> {
 pub struct BusinessLastReport {
     /// Year of the report; null if the registry does not state it.
     pub year: Option<i32>,
-    /// Day on which the report was filed, YYYY-MM-DD; null if the registry does not state it.
+    /// Date on which the report was filed, YYYY-MM-DD; null if the registry does not state it.
     pub filed_date: Option<Date>,
 }

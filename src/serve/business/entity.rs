@@ -48,7 +48,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 struct Business<'a> {
     #[serde(flatten)]
     business: BusinessDetails<'a>,
-    /// Record of the business in `business.entity`.
+    /// Provenance of the business's record in `business.entity`.
     provenance: Provenance<'a>,
 }
 

@@ -10,15 +10,15 @@ use crate::release::rows::Record;
 /// Returns the businesses of the release.
 ///
 /// # Errors
-/// `coverage_unavailable` if the release has none.
+/// `coverage_unavailable` if the release contains no businesses.
 pub fn businesses_of<'a>(call: &'a Call<'_>) -> Result<&'a Businesses> {
     call.release
         .table::<Businesses>()
         .ok_or_else(|| not_published(ENTITIES))
 }
 
-/// Adds a notice if the registry lists active entities only: presence on the list is not good
-/// standing.
+/// Adds a notice if the registry lists only active entities. Being listed does not mean that an
+/// entity is in good standing.
 pub fn add_implied_notice(meta: &mut Meta, records: &[Record<'_, Entity>]) {
     if records
         .iter()

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/business/search` with businesses by name, number or agent.
+//! Answers `GET /v1/business/search`: finds businesses by name, number or agent.
 
 use super::record::add_implied_notice;
 use super::record::businesses_of;
@@ -31,29 +31,30 @@ use pubdata_store::Scope;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` are
-        /// ignored. If few names match, one word may contain a typing error.
+        /// Name of the business, or part of the name. Ignores the legal form, punctuation, a
+        /// leading `The`, and whether `&` or `and` is written. If few names match, one word may
+        /// contain a typing error.
         name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
         state: Vec<&'a str> = STATES,
-        /// Comma list of statuses.
+        /// Comma-separated list of statuses.
         status: Vec<&'a str> = Kind::OneOf(ENTITIES, "status"),
-        /// Comma list of legal forms.
+        /// Comma-separated list of legal forms.
         entity_type: Vec<&'a str> = Kind::OneOf(ENTITIES, "entity_type"),
         /// Place of formation: postal code or name of a state, or a country as published.
         jurisdiction: Option<&'a str> = Kind::Text { min: 2, max: 60 },
         /// Name of the registered agent.
         agent: Option<&'a str> = Kind::Text { min: 2, max: 120 },
-        /// The registry's number; leading zeros are ignored.
+        /// Number of the business in the registry; leading zeros are ignored.
         entity_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         city: Option<&'a str> = CITY, zip: Option<&'a str> = ZIP,
         /// First day of formation, inclusive.
         formed_from: Option<Date> = Kind::Date,
         /// Last day of formation, inclusive.
         formed_to: Option<Date> = Kind::Date,
-        /// `best` (default); `exact`: whole names only; `prefix`: names that start with the text,
-        /// whose last word may be incomplete.
+        /// `best` is the default. `exact` matches complete names only. `prefix` matches names that
+        /// start with the text, whose last word may be incomplete.
         r#match: Option<&'a str> = Kind::Word(&["best", "exact", "prefix"]),
-        /// `false`: ignore names under which a business trades.
+        /// `false` ignores the names under which a business trades.
         include_dba: Option<bool> = Kind::Flag,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format(""), ..RELEASE, ..AS_OF,
@@ -85,14 +86,14 @@ struct BusinessMatch<'a> {
     /// How the record matches the search.
     #[serde(rename = "match")]
     name_match: MatchOfName,
-    /// Record of the business in `business.entity`.
+    /// Provenance of the business's record in `business.entity`.
     provenance: Provenance<'a>,
 }
 
-/// Filters of a search other than names.
+/// Search filters other than names.
 struct Filter<'a> {
     businesses: &'a Businesses,
-    /// Selected parts by number; `None` selects all.
+    /// Selected parts by number; `None` selects all parts.
     parts: Option<Vec<bool>>,
     statuses: &'a [&'a str],
     types: &'a [&'a str],
@@ -197,7 +198,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Finds the businesses that match the request, and returns the best `end` in order.
+/// Finds the businesses that match the request, and returns the best `end` matches in order.
 fn find(
     query: &Parameters<'_>,
     businesses: &Businesses,

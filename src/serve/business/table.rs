@@ -1,5 +1,5 @@
-//! Indexes businesses in memory for searches. All values that an answer shows are read with their
-//! part.
+//! Indexes businesses in memory for searches. All values that an answer shows are read from the
+//! parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ use pubdata_core::canonical::name::{Forms, SearchedName, searched};
 use pubdata_core::error::Result;
 
 key_columns! {
-    /// Columns that the index is built from.
+    /// Columns from which the index is built.
     struct Keys {
         entity_id: Texts,
         source_id: Texts,
@@ -60,7 +60,7 @@ pub struct Registry {
     pub source_id: String,
     pub entities: u64,
     pub types: BTreeSet<String>,
-    /// Days since 1970-01-01 of the first and the last formation. The last one is never after the
+    /// First and last formation date, as days since 1970-01-01. The last date is never after the
     /// registry's date.
     pub oldest: Option<i32>,
     pub newest: Option<i32>,
@@ -83,7 +83,7 @@ pub struct BusinessIndex {
     by_number: HashIndex,
     pub types: DictionaryColumn,
     pub statuses: DictionaryColumn,
-    /// Rank by active status and day of formation.
+    /// Rank by active status and formation date.
     pub precedence: Column<u32>,
     pub jurisdictions: DictionaryCodes,
     pub cities: DictionaryCodes,
@@ -119,7 +119,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Adds the rows of a registry; `as_of` is its date.
+    /// Adds the rows of a registry. `as_of` is the registry's date.
     fn add(&mut self, state: &str, as_of: Option<i32>, first: u32, table: &Table) -> Result<()> {
         let keys = Keys::open(table)?;
         let registry = self.registries.entry(state.to_owned()).or_default();
@@ -187,8 +187,8 @@ impl Builder {
     }
 }
 
-/// Column of published cells of a part. Few answers show it, so it is read on demand and not
-/// cached.
+/// A part's column of published cells. Few answers show these cells, so the column is read on
+/// demand and not cached.
 struct SourceFields(Texts);
 
 impl CachedPart for SourceFields {
@@ -210,7 +210,7 @@ fn is_active(status: &str) -> bool {
     matches!(status, "active" | "good_standing")
 }
 
-/// Normalises a registry's number for comparison: without blanks, case and leading zeros.
+/// Normalises a registry's number for comparison, ignoring blanks, case and leading zeros.
 fn comparable_number(number: &str) -> String {
     license_number::normalized(number, &[])
 }
@@ -241,7 +241,7 @@ impl Businesses {
         }))
     }
 
-    /// Returns the row of an id, ignoring case.
+    /// Returns the row with an id, ignoring case.
     pub fn find(&self, entity_id: &str) -> Option<u32> {
         self.index
             .by_id
@@ -306,7 +306,7 @@ impl BusinessIndex {
         .await
     }
 
-    /// Returns the owned memory of the index.
+    /// Returns the size of the index's owned memory in bytes.
     pub fn size_bytes(&self) -> usize {
         let columns = self.precedence.size_bytes()
             + self.jurisdictions.size_bytes()

@@ -10,7 +10,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::place::areas::PlaceTable;
 use pubdata_core::ids::{CountyFips, Zcta};
 
-/// Kind of area, with the data that depends on it.
+/// Kind of area, with the data that depends on the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AreaKind {
     Zcta,
@@ -61,7 +61,7 @@ pub struct Area<'a> {
     pub kind: AreaKind,
     pub code: &'a str,
     /// The vintage's estimates and the area's index in them; `None` if the survey does not cover
-    /// it.
+    /// the area.
     pub table: &'a MetricTable,
     pub area: Option<usize>,
     /// The area's row in the gazetteer; `None` for an area that only the survey contains.
@@ -103,8 +103,8 @@ impl<'a> Area<'a> {
     /// Finds an area by its code.
     ///
     /// # Errors
-    /// `invalid_parameter` if the code has the wrong form; `not_found` if the area does not exist;
-    /// `coverage_unavailable` if the vintage or the whole dataset is missing.
+    /// `invalid_parameter` if the code has the wrong format; `not_found` if the area does not
+    /// exist; `coverage_unavailable` if the vintage or the entire dataset is missing.
     pub fn find(
         geo: &Geo<'a>,
         kind: AreaKind,
@@ -170,7 +170,7 @@ impl<'a> Area<'a> {
         Err(Problem::of_field(Code::NotFound, field, message))
     }
 
-    /// Returns the area's name from the gazetteer; otherwise from the survey; otherwise its code.
+    /// Returns the area's name from the gazetteer, or from the survey, or else the area's code.
     pub fn name(&self) -> &'a str {
         let in_survey = || self.area.and_then(|area| self.table.area_name(area));
         self.place
@@ -192,7 +192,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Builds the members of the geography object.
+    /// Builds the fields of the geography object.
     pub fn geography_fields(&self, geo: &Geo<'a>) -> Geography<'a> {
         let place = self.place;
         let state = place.and_then(|(places, row)| places.states.get(row));
@@ -238,7 +238,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Adds the datasets, the coverage and the notices of every answer about this area.
+    /// Adds the datasets, coverage and notices that every answer about this area contains.
     pub fn describe(&self, meta: &mut Meta) {
         let (kind, table) = (self.kind, self.table);
         meta.datasets

@@ -1,6 +1,6 @@
-//! Compares two ZCTAs. A difference is significant by the Bureau's rule at 90 % confidence: the
-//! square of the difference is greater than the sum of the squared margins of error. An equal
-//! square is not significant, and whole numbers decide, so nothing is rounded.
+//! Compares two ZCTAs. By the Bureau's rule, a difference is significant at 90 % confidence if its
+//! square is greater than the sum of the squared margins of error. If the two are equal, the
+//! difference is not significant. The test uses whole numbers, so nothing is rounded.
 //!
 //! # Source
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7;
@@ -49,7 +49,7 @@ request! {
         #[schemars(inner(regex(pattern = "^[0-9]{5}$")), extend("uniqueItems" = true))]
         locations: [String; 2],
         /// Metric keys; all twelve when absent.
-        // Read as positions in the list of metrics.
+        // Parsed as positions in the metric list.
         #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"$field": "geo.zcta_metric/metric"}))]
         metrics: Option<Vec<usize>>,
         /// Final year of the survey period; the newest vintage if null or absent.
@@ -96,7 +96,7 @@ struct Compared<'a> {
     locations: Vec<Text<'a, Geography<'a>>>,
     /// One comparison for each metric.
     comparisons: Vec<ComparedMetric<'a>>,
-    /// Records of the figures, one for each value in the order of `comparisons`.
+    /// Provenance of the figures, one record for each value, in the order of `comparisons`.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -111,7 +111,7 @@ struct ComparedMetric<'a> {
     universe: Option<&'a str>,
     /// Figures of the two areas, in the order of the request.
     values: Vec<ComparedValue<'a>>,
-    /// First value minus the second; null if a value is missing or open-ended.
+    /// First value minus second value; null if a value is missing or open-ended.
     difference: Option<Fixed>,
     /// 90 % margin of error of the difference, in the metric's unit; null if it cannot be computed.
     difference_moe: Option<Decimal>,
@@ -122,7 +122,7 @@ struct ComparedMetric<'a> {
     /// the reason in `reason`.
     significant_at_90: Option<bool>,
     /// Margins that the test used: `published`, or `controlled` if one estimate is controlled to
-    /// the population estimates and so counts as free of sampling error, by the Bureau's method.
+    /// the population estimates. By the Bureau's method, such an estimate has no sampling error.
     /// Null if no test was made.
     #[schemars(extend("enum" = ["published", "controlled"]))]
     margin_basis: Option<&'static str>,
@@ -163,7 +163,7 @@ pub struct Side<'a> {
     pub moe_status: &'a str,
 }
 
-/// Tests the difference of two estimates.
+/// Tests the difference between two estimates.
 ///
 /// # Units
 /// All figures are in tenths of the metric's unit, except `z`, which has no unit.
@@ -315,7 +315,7 @@ fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
     }
 }
 
-/// Rounds a number to some decimals.
+/// Rounds a number to `decimals` decimal places.
 fn rounded(value: f64, decimals: u8) -> Decimal {
     Decimal {
         units: (value * 10f64.powi(i32::from(decimals))).round() as i128,

@@ -1,4 +1,4 @@
-//! Answers `GET counties/{fips}` in the same form as for a ZCTA.
+//! Answers `GET counties/{fips}` in the same format as for a ZCTA.
 
 use crate::geo::area::AreaKind;
 use crate::geo::profile::{Parameters, Profile, write_profile};
@@ -22,7 +22,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(county),
 };
 
-/// Answers `GET counties/{fips}`: the county and its twelve metrics, or the chosen ones.
+/// Answers `GET counties/{fips}`: the county with its twelve metrics, or with the requested
+/// metrics.
 pub fn county(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::County, "fips")
 }

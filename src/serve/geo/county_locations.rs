@@ -1,5 +1,5 @@
-//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and the share of their
-//! land that lies there.
+//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, each with the share of
+//! its land that lies in the county.
 
 use std::collections::BTreeMap;
 
@@ -49,15 +49,15 @@ query! {
 
 #[derive(Serialize, JsonSchema)]
 struct CountyLocations<'a> {
-    /// County that the areas are listed for.
+    /// County for which the areas are listed.
     geography: Text<'a, Geography<'a>>,
-    /// Record of the geography; null if the release has no record of the area.
+    /// Provenance of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
     /// Survey vintage of the figures.
     vintage: &'a Vintage,
     /// ZCTAs with land in the county, by code.
     locations: Vec<Location<'a>>,
-    /// Sources of the rows; with `include=provenance`.
+    /// Sources of the rows; present only with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SourceTable<'a>")]
     provenance: Option<SourceTable<'a>>,
@@ -74,12 +74,13 @@ struct Location<'a> {
     land_share: Option<Float>,
     /// True if the county contains the largest part of the ZCTA's land.
     is_primary: bool,
-    /// Record of the part in the county; null if only the primary county is published, which the
-    /// record of the geography names.
+    /// Id of the record for the part in the county. Null if only the primary county is published,
+    /// which the record of the geography names.
     part_record_id: Option<String>,
-    /// Figures of the whole ZCTA, not of its part in the county, by metric key.
+    /// Figures of the entire ZCTA, not of its part in the county, by metric key.
     metrics: ChosenFigures<'a>,
-    /// Records of the geography, the figures and the part in the county; with `include=provenance`.
+    /// Records of the geography, the figures and the part in the county; present only with
+    /// `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordReferences<'a>")]
     provenance: Option<RecordReferences<'a>>,
@@ -91,15 +92,16 @@ struct PartOfZcta<'a> {
     is_primary: bool,
     /// The ZIP code with the same digits, if its part in the county is published.
     zip: Option<&'a str>,
-    /// Its row in the table of these parts.
+    /// Row of the part in the table of ZIP code parts.
     part: Option<usize>,
 }
 
 /// Answers `GET counties/{fips}/locations`.
 ///
 /// # Errors
-/// `invalid_parameter` if the code has the wrong form; `not_found` if the county does not exist;
-/// `coverage_unavailable` if the vintage or a dataset is missing; `invalid_cursor`.
+/// `invalid_parameter` if the code has the wrong format; `not_found` if the county does not exist;
+/// `coverage_unavailable` if the vintage or a dataset is missing; `invalid_cursor` if the cursor is
+/// invalid.
 pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::read(call)?;
     let geo = Geo::from_release(call.release);
@@ -209,14 +211,14 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Dataset of the parts of ZIP codes in counties.
+/// Dataset of ZIP code parts by county.
 const PARTS: &str = "zip.county";
 
 const WITH_PARTS: &str = "is_primary is true if the county has the largest part of the ZCTA's land; in Connecticut, the planning region from vintage 2022 on and the old county before. \
     Smaller parts are known for ZCTAs whose code is also a ZIP code, by the counties of 2020: in Connecticut, none by planning region.";
 const PRIMARY_ONLY: &str = "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs with a smaller part in the county are not listed.";
 
-/// Returns the ZCTAs with land in a county, by row, as far as this is published.
+/// Returns the ZCTAs with land in a county, by row, if this is published.
 fn in_county<'a>(
     places: &PlaceTable,
     zips: Option<&'a Zips>,
@@ -243,7 +245,7 @@ fn in_county<'a>(
         return found;
     };
     for (part, zip) in counties.in_county(county_fips) {
-        // A ZIP code without its own area has the parts of the area in which it lies.
+        // A ZIP code without a separate area has the parts of the area in which it lies.
         let is_area = zips
             .find(zip)
             .is_some_and(|row| zips.zctas.get(row) == Some(zip));

@@ -1,5 +1,5 @@
-//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, on request with the
-//! figures of every published vintage.
+//! Answers `GET locations/{zcta}/demographics`: selected metrics of a ZCTA and, on request, their
+//! figures in every published vintage.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use pubdata_store::Scope;
 query! {
     pub struct Parameters<'a> {
         metric: Vec<&'a str> = METRIC_OF_AREA,
-        /// `true`: each metric also has its figures of every published vintage.
+        /// `true`: each metric also contains its figures for every published vintage.
         history: Option<bool> = Kind::Flag,
         vintage: Option<i64> = VINTAGE,
         ..RELEASE, ..AS_OF,
@@ -46,15 +46,16 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct Demographics<'a> {
-    /// Area of the figures.
+    /// Area that the figures describe.
     geography: Text<'a, Geography<'a>>,
-    /// Record of the geography; null if the release has no record of the area.
+    /// Provenance of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
-    /// Survey vintage of the figures; figures in `history` carry their own.
+    /// Survey vintage of the figures; figures in `history` have their own vintage.
     vintage: &'a Vintage,
-    /// Figures of the area by metric key: all, or those that `metric` names.
+    /// Figures of the area by metric key: all metrics, or only the metrics named by `metric`.
     demographics: Metrics<'a>,
-    /// Provenance of the first figure, with the worst verdict of all; each figure has its own.
+    /// Provenance of the first figure, with the worst validation status of all figures. Each figure
+    /// also has its own provenance.
     provenance: Provenance<'a>,
 }
 

@@ -21,11 +21,11 @@ pub struct MetricTable {
     pub vintage_text: String,
     pub vintage: Vintage,
     estimates: Estimates,
-    /// Indexed by the number of a [`Shared`].
+    /// Metric texts, indexed by the number of a [`Shared`].
     texts: Vec<MetricText>,
-    /// Indexed by the number of a [`Descriptor`].
+    /// Origins, indexed by the number of a [`Descriptor`].
     origins: Vec<Origin>,
-    /// For each metric, whether the Bureau's margins were not fetched.
+    /// For each metric, true if the Bureau's margins were not fetched.
     lacks_margins: Vec<bool>,
     metric_count: usize,
 }
@@ -33,26 +33,27 @@ pub struct MetricTable {
 /// Data read from a part, independent of the release that contains it. Values are in tenths.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
-    /// `None` for a part without rows.
+    /// Vintage of the survey; `None` for a part without rows.
     pub vintage_year: Small<Option<i32>>,
     pub codes: AreaCodes,
-    /// Empty if an area has no name.
+    /// Names of the areas; empty if an area has no name.
     pub names: TextColumn,
-    /// One row of cells per area, in the order of the metric keys; bounds for open-ended medians.
+    /// One row of cells per area, in the order of the metric keys. An open-ended median is stored
+    /// as its bound.
     pub values: Column<i64>,
-    /// Published margins; approximate ones for figures computed from counts.
+    /// Published margins; approximate margins for figures computed from counts.
     pub moes: Column<i64>,
     /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) if an area has no
     /// estimate.
     pub shared_of: Column<u16>,
     pub validation_statuses: Column<u16>,
     pub shared: Small<Vec<Shared>>,
-    /// Descriptor of most cells of each metric, for areas without an estimate.
+    /// Most common descriptor of each metric, used for areas without an estimate.
     pub usual: Small<Vec<Option<u16>>>,
     pub descriptors: Small<Vec<Descriptor>>,
     /// Source of the first row of each descriptor.
     pub sources: Small<Vec<Option<FirstSource>>>,
-    /// Bound types, qualifiers, reasons, statuses and warning lists; 0 stands for none.
+    /// Bound types, qualifiers, reasons, statuses and warning lists; 0 means none.
     pub words: Dictionary,
 }
 
@@ -73,12 +74,12 @@ stored!(Estimates {
 
 pub(super) const NONE: i64 = i64::MIN;
 
-/// Facts besides the figures that many cells of a metric share, by number.
+/// Facts, other than the figures, that many cells of a metric share. Cells refer to them by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Shared {
     pub metric: u16,
     pub descriptor: u16,
-    /// 0 for figures that are not open-ended.
+    /// Number of the bound type; 0 for figures that are not open-ended.
     pub bound_type: u16,
     pub qualifier: u16,
     pub null_reason: u16,
@@ -118,7 +119,7 @@ pub struct Estimate<'a> {
 }
 
 impl Estimates {
-    /// Builds the figures of a cell; the figure is a bound if the cell has a bound type.
+    /// Builds the figures of a cell. `figure` is a bound if the cell has a bound type.
     fn figures<N>(&self, shared: &Shared, figure: Option<N>, margin: Option<N>) -> Figures<'_, N> {
         let bound_type = self.words.text(shared.bound_type);
         let (value, bound) = if bound_type.is_some() {
@@ -146,7 +147,7 @@ impl Estimates {
 }
 
 impl MetricTable {
-    /// Builds the table from a part; `metric_keys` give the order of the cells.
+    /// Builds the table from a part; `metric_keys` gives the order of the cells.
     pub(super) fn from_estimates(
         estimates: Estimates,
         metric_keys: &[String],
@@ -230,7 +231,7 @@ impl MetricTable {
         })
     }
 
-    /// Writes the members of an area's metric object, with the pieces of its record id. Returns
+    /// Writes the fields of an area's metric object, with the record id given in pieces. Returns
     /// false if the area has no estimate.
     pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
@@ -271,7 +272,7 @@ impl MetricTable {
         self.lacks_margins[metric]
     }
 
-    /// Returns the descriptor of most cells of the metric.
+    /// Returns the most common descriptor of the metric.
     pub fn usual(&self, metric: usize) -> Option<&Descriptor> {
         self.estimates.usual[metric].map(|number| &self.estimates.descriptors[usize::from(number)])
     }

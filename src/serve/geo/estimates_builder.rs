@@ -38,14 +38,14 @@ key_columns! {
     }
 }
 
-/// A column that older releases lack.
+/// Column that older releases lack.
 const ADDED: &str = "moe_approximate?";
 
-/// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
+/// Reads one part. `area_column` holds the codes; `metric_keys` gives the order of the cells.
 ///
 /// # Errors
-/// `Store` if the part lacks a column or is not sorted; `Contract` if it contains a metric that the
-/// contract does not.
+/// `Store` if the part lacks a column or is not sorted; `Contract` if the part contains a metric
+/// that the contract lacks.
 pub fn read(
     area_column: &str,
     metric_keys: &[String],
@@ -88,7 +88,7 @@ struct Builder<'a> {
     metric_keys: &'a [String],
     positions: HashMap<&'a str, usize>,
     rows: usize,
-    /// Everything except the fields below.
+    /// Estimates read so far, except the data in the fields below.
     estimates: Estimates,
     cells: Vec<Cell>,
     shared: Numbers,
@@ -150,7 +150,8 @@ impl<'a> Builder<'a> {
                 .push(areas.at(row))
                 .context(|| place.to_owned())?
             {
-                // `ZCTA5` is the Bureau's name of the kind, part of every name in the survey.
+                // Every name in the survey contains `ZCTA5`, the Bureau's name for this kind of
+                // area.
                 estimates.names.push(
                     &columns
                         .area_name
@@ -306,9 +307,9 @@ mod tests {
     use crate::geo::estimates::Estimates;
     use crate::release::table::Table;
 
-    /// More than two pieces; pieces end within an area.
+    /// Enough rows for more than two pieces. Pieces end within an area.
     const ROWS: usize = 40_000;
-    /// First row of its descriptor, in the second piece.
+    /// Row with its own descriptor, which first occurs in the second piece.
     const LATE: usize = 20_000;
     const KEYS: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 

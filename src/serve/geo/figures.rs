@@ -1,4 +1,4 @@
-//! Shows figures of areas in answers.
+//! Defines area figures as answers show them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use crate::answer::{Fixed, Text};
 use crate::release::provenance::Provenance;
 
-/// A five-year survey, named by its last year.
+/// A five-year survey, named after its last year.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Vintage {
     /// Name of the survey: `ACS 5-year estimates`.
     survey: &'static str,
-    /// Span of years, start-end.
+    /// Span of years in the format `start-end`.
     period: String,
     /// Final year of the period.
     year: i32,
@@ -48,7 +48,7 @@ pub struct Figures<'a, N> {
 }
 
 impl<'a, N> Figures<'a, N> {
-    /// Figures of an area without an estimate.
+    /// Returns the figures of an area without an estimate.
     pub fn none(reason: &'a str) -> Self {
         Self {
             value: None,
@@ -62,7 +62,7 @@ impl<'a, N> Figures<'a, N> {
         }
     }
 
-    /// Converts each figure.
+    /// Converts each figure with `form`.
     pub fn map<M>(self, form: impl Fn(N) -> M) -> Figures<'a, M> {
         let Self {
             value,
@@ -93,12 +93,12 @@ impl<'a, N> Figures<'a, N> {
 pub struct AreaFigures<'a> {
     #[serde(flatten)]
     pub figures: Figures<'a, Fixed>,
-    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate
-    /// for the area.
+    /// Id of the figure's record, for `/v1/provenance/{record_id}`; null if the survey has no
+    /// estimate for the area.
     pub record_id: Option<String>,
 }
 
-/// A metric of an area.
+/// One metric of an area, as answers show it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Metric<'a> {
     #[schemars(title = "MetricKey", extend("$field" = "geo.zcta_metric/metric"))]
@@ -111,17 +111,17 @@ pub struct Metric<'a> {
     pub universe: Option<&'a str>,
     /// Survey table and variables of the figure; null if the survey has no estimate for the area.
     pub source: Option<Source<'a>>,
-    /// Record of the figure, for `/v1/provenance/{record_id}`; null if the survey has no estimate
-    /// for the area.
+    /// Id of the figure's record, for `/v1/provenance/{record_id}`; null if the survey has no
+    /// estimate for the area.
     pub record_id: Option<Text<'static, String>>,
     #[schemars(extend("$field" = "geo.zcta_metric/warnings"))]
     pub warnings: Vec<&'a str>,
-    /// Record and publisher's file of the figure; of the area if the survey has no estimate for it.
-    /// Only in answers about one area.
+    /// Record and publisher's file of the figure, or of the area if the survey has no estimate for
+    /// it. Present only in answers about one area.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Provenance<'a>")]
     pub provenance: Option<Provenance<'a>>,
-    /// Figures of every published vintage, oldest first; with `history=true`.
+    /// Figures for every published vintage, oldest first; present only with `history=true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<PastFigures<'a>>")]
     pub history: Option<Vec<PastFigures<'a>>>,
@@ -143,7 +143,7 @@ pub struct Source<'a> {
 /// Figures of a metric in one vintage.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PastFigures<'a> {
-    /// Survey vintage that the figure belongs to.
+    /// Survey vintage to which the figure belongs.
     pub vintage: &'a Vintage,
     #[serde(flatten)]
     pub figures: AreaFigures<'a>,

@@ -1,5 +1,5 @@
 //! Builds the geography objects of areas. For ZCTAs, the JSON text is written once when a release
-//! is loaded, because each object appears in many answers and reads a dozen columns.
+//! is loaded, because each object appears in many answers and is built from a dozen columns.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,9 +32,9 @@ pub struct Geography<'a> {
     #[schemars(extend("$field" = "geo.geography/primary_state_code", "nullable" = true))]
     pub primary_state_code: Option<&'a str>,
     /// The Bureau's internal point of the area, in degrees; null if the release has no point for
-    /// it.
+    /// the area.
     pub internal_point: Option<InternalPoint>,
-    /// Record of the area in `geo.geography` or `geo.county`; null if the release has no such
+    /// Id of the area's record in `geo.geography` or `geo.county`; null if the release has no such
     /// record.
     pub record_id: Option<&'a str>,
 }
@@ -58,10 +58,10 @@ pub struct InternalPoint {
     pub lon: Float,
 }
 
-/// The objects of all areas of a table, by row.
+/// Geography objects of all areas in a table, by row.
 #[derive(Debug)]
 pub struct GeographyTexts {
-    /// Start of each text, and the end of the last.
+    /// Start of each text, followed by the end of the last text.
     borders: Vec<usize>,
     text: String,
     /// Vintage of the counties in the objects.
@@ -69,7 +69,7 @@ pub struct GeographyTexts {
 }
 
 impl GeographyTexts {
-    /// Writes the objects of `rows` rows.
+    /// Writes the geography objects for `rows` rows.
     pub fn new<'a>(
         rows: usize,
         vintage_year: i32,

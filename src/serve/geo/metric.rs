@@ -1,4 +1,4 @@
-//! Shows the metrics of an area in answers, and the provenance of a set of them.
+//! Builds an area's metrics for answers, and the provenance of a set of metrics.
 
 use std::borrow::Cow;
 
@@ -24,10 +24,10 @@ pub const QUARANTINED: &str = "quarantined";
 
 const METRIC_KEYS: Kind = Kind::OneOf("geo.zcta_metric", "metric");
 
-/// Parameter that chooses metrics of an area.
+/// Parameter that selects metrics of an area.
 pub const METRIC_OF_AREA: Parameter =
     METRIC_KEYS.described("Comma list of metric keys; all twelve when absent.");
-/// Parameter that chooses metrics of the areas in a list.
+/// Parameter that selects metrics of the areas in a list.
 pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described(
     "Comma list of metrics whose values and margins of error each area has; none when absent.",
 );
@@ -39,7 +39,7 @@ pub fn requested_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the metrics of an answer about one area: the requested ones, or all.
+/// Returns the metrics of an answer about one area: the requested metrics, or all metrics.
 pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     if keys.is_empty() {
         (0..geo.metric_keys.len()).collect()
@@ -48,8 +48,8 @@ pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     }
 }
 
-/// The metrics in the order of a page: size, age, living conditions, wealth. Each has its unit, for
-/// vintages in which no area has the metric, and its description.
+/// Metrics in page order: size, age, living conditions, wealth. Each entry has a key, a unit for
+/// vintages in which no area has the metric, and a description.
 #[rustfmt::skip]
 pub const METRICS: [(&str, &str, &str); 12] = [
     ("population", "persons", "Number of people in the area."),
@@ -66,7 +66,7 @@ pub const METRICS: [(&str, &str, &str); 12] = [
     ("bachelors_attainment", "percent", "Part of the people aged 25 and over with a bachelor's degree or more, in percent (0 to 100)."),
 ];
 
-/// Returns unit and universe of a metric, even if the area lacks it.
+/// Returns the unit and the universe of a metric, even if the area lacks the metric.
 pub fn unit_and_universe<'a>(
     table: &'a MetricTable,
     key: &str,
@@ -97,7 +97,7 @@ impl JsonSchema for ChosenFigures<'_> {
         "ChosenFigures".into()
     }
 
-    /// Lists each metric by name: a table of areas has columns for the named metrics.
+    /// Lists each metric by name, because a table of areas has columns for the named metrics.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let figures = generator.subschema_for::<AreaFigures<'_>>();
         let member = |(key, _, description): (&str, &str, &str)| {
@@ -146,7 +146,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Returns the figures of some metrics by key.
+    /// Returns the figures of the given metrics by key.
     pub fn chosen(&self, geo: &Geo<'a>, metrics: &[usize]) -> ChosenFigures<'a> {
         let keys = geo.metric_keys;
         ChosenFigures(Members(
@@ -166,9 +166,9 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Writes metric objects by key, each with its provenance and the members that `write` adds.
-    /// Copies text that was built when the release was loaded: except for the figures, it is the
-    /// same for thousands of areas.
+    /// Writes metric objects by key, each with its provenance and the fields that `write` adds.
+    /// Copies text that was built when the release was loaded. Apart from the figures, this text is
+    /// the same for thousands of areas.
     pub fn metrics(
         &self,
         release: &'a Release,
@@ -200,7 +200,7 @@ impl<'a> Area<'a> {
         }))
     }
 
-    /// Writes the members of a metric object.
+    /// Writes the fields of a metric object.
     pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
         if self.area.is_some_and(|area| {
             self.table
@@ -239,7 +239,8 @@ impl<'a> Area<'a> {
         ]
     }
 
-    /// Returns the provenance of the area's geography; `None` if the release has no record of it.
+    /// Returns the provenance of the area's geography; `None` if the release has no record of the
+    /// area.
     pub fn geography_provenance(&self) -> Option<Provenance<'a>> {
         let (places, row) = self.place?;
         Some(places.origin.as_ref()?.provenance(
@@ -248,8 +249,9 @@ impl<'a> Area<'a> {
         ))
     }
 
-    /// Returns the provenance of an answer: file and record of its first metric, with the worst
-    /// verdict of all. For an area outside the survey, it is that of its geography.
+    /// Returns the provenance of an answer: the file and record of the first metric, with the worst
+    /// validation status of all metrics. For an area outside the survey, returns the provenance of
+    /// its geography.
     pub fn provenance(&self, release: &'a Release, metrics: &[usize]) -> Provenance<'a> {
         let mut estimates = metrics
             .iter()

@@ -1,4 +1,4 @@
-//! Answers `GET metrics/{metric}`: one metric of all areas of a kind, ordered by value or by area
+//! Answers `GET metrics/{metric}`: one metric for all areas of a kind, ordered by value or by area
 //! code.
 
 use std::cmp::Reverse;
@@ -44,17 +44,18 @@ query! {
     pub struct Parameters<'a> {
         /// Kind of area.
         geography_type: &'a str = Kind::Word(&["zcta", "county"]).or("zcta"),
-        /// Only these areas, as a comma list of at most 100 codes of the kind in `geography_type`;
-        /// ranks are then among them. Areas that the survey does not cover come last.
+        /// Limits the list to these areas, as at most 100 comma-separated codes of the kind in
+        /// `geography_type`. Ranks are then relative to these areas. Areas that the survey does not
+        /// cover come last.
         areas: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }).items(1, 100),
-        /// Only areas of this state, by postal code or name; ranks are then among them. Other
-        /// values are rejected.
+        /// Limits the list to areas in this state, given by postal code or name. Ranks are then
+        /// relative to these areas. Other values are rejected.
         state: Option<&'a str> = Kind::State,
         vintage: Option<i64> = VINTAGE,
         /// `value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the
         /// ranks of `value_desc`. An open-ended median is ranked by its bound, above an equal value
-        /// if `at_least` and below it if `at_most`. With a sort by value, areas without value and
-        /// bound come last.
+        /// if `at_least` and below it if `at_most`. When areas are ordered by value, areas with
+        /// neither value nor bound come last.
         sort: &'a str = Kind::Word(&[DESCENDING, ASCENDING, "id"]).or(DESCENDING),
         include: Option<&'a str> = INCLUDE, limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("areas"), ..RELEASE, ..AS_OF,
@@ -76,7 +77,7 @@ struct MetricAreas<'a> {
     vintage: &'a Vintage,
     /// Areas with their figures, in the requested order.
     areas: Vec<RankedArea<'a>>,
-    /// Sources of the rows; with `include=provenance`.
+    /// Sources of the rows; present only with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SourceTable<'a>")]
     provenance: Option<SourceTable<'a>>,
@@ -101,7 +102,7 @@ struct RankedArea<'a> {
     state_code: Option<&'a str>,
     #[serde(flatten)]
     figures: AreaFigures<'a>,
-    /// Records of the area and of its figure; with `include=provenance`.
+    /// Records of the area and its figure; present only with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordReferences<'a>")]
     provenance: Option<RecordReferences<'a>>,
@@ -110,7 +111,7 @@ struct RankedArea<'a> {
 const DESCENDING: &str = "value_desc";
 const ASCENDING: &str = "value_asc";
 
-/// An area of the table and its rank; `None` without value and bound.
+/// An area of the table and its rank; the rank is `None` if the area has neither value nor bound.
 type Ranked = (usize, Option<usize>);
 
 /// Sort key of areas: a value or a bound, then -1 for an upper bound, 0 for a value, 1 for a lower
@@ -254,7 +255,7 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Returns the areas of a list of codes, sorted by code and without duplicates.
+/// Returns the areas for a list of codes, sorted by code and without duplicates.
 fn named<'a>(
     geo: &Geo<'a>,
     kind: AreaKind,
@@ -291,7 +292,7 @@ fn area_of<'a>(
     }
 }
 
-/// Postal code of the state of an area; for a ZCTA, the state of its primary county.
+/// Returns the postal code of an area's state; for a ZCTA, the state of the primary county.
 fn state_code(area: Area<'_>) -> Option<&str> {
     let of_place = area.place.and_then(|(places, row)| places.states.get(row));
     of_place.or_else(|| {
@@ -321,8 +322,9 @@ fn rank_key(estimate: &Estimate<'_>) -> Option<RankKey> {
         .or_else(|| figures.bound.map(of_bound))
 }
 
-/// Returns areas in the requested order, those without value and bound last, and whether any has a
-/// bound. Equal keys share a rank, and as many following ranks are skipped.
+/// Returns the areas in the requested order, and whether any area has a bound. Areas with neither
+/// value nor bound come last. Areas with equal keys share a rank, and the ranks that they would
+/// otherwise occupy are skipped.
 fn ranked(
     table: &MetricTable,
     metric: usize,

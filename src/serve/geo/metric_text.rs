@@ -1,17 +1,17 @@
-//! Builds the text of a metric's object around its figures. Thousands of areas share it, so it is
-//! built once when a release is loaded. An answer about an area consists mostly of metrics, and
-//! copying their text takes a small part of the time of writing each member.
+//! Builds the text of a metric's object around its figures. Thousands of areas share this text, so
+//! it is built once when a release is loaded. An answer about an area consists mostly of metrics,
+//! and copying their text takes a fraction of the time needed to write each field.
 
 use crate::answer::{Fixed, Text};
 use crate::geo::figures::Metric;
 use crate::json::{Json, Trim};
 
-/// Placeholder for a metric's figure, margin of error and record id in the template: a JSON text
-/// that no record contains.
+/// Placeholder in the template for a metric's figure, margin of error and record id. No record
+/// contains this JSON text.
 pub const GAP: &str = r#""\u0000""#;
 
-/// The members of a metric's object as JSON text. It has gaps for the value or bound, the margin of
-/// error and the record id. A separate text holds the provenance members that name the source.
+/// Fields of a metric object as JSON text, with gaps for the value or bound, the margin of error
+/// and the record id. A separate text contains the provenance fields that name the source.
 #[derive(Debug)]
 pub struct MetricText {
     before_figure: Box<str>,
@@ -48,8 +48,8 @@ impl MetricText {
         }
     }
 
-    /// Writes the members except the provenance: figures in tenths, null for `None`, and the pieces
-    /// of the record id.
+    /// Writes all fields except the provenance. Figures are given in tenths and written as null if
+    /// they are `None`; the record id is given in pieces.
     pub fn write(
         &self,
         json: &mut Json,
@@ -75,8 +75,8 @@ impl MetricText {
     }
 }
 
-/// Returns how the publisher prints a unit: one decimal for years and percentages, none for counts
-/// and dollars.
+/// Returns how the publisher prints a unit: one decimal place for years and percentages, none for
+/// counts and dollars.
 fn trim_of(unit: &str) -> Trim {
     if matches!(unit, "percent" | "years") {
         Trim::Keep
@@ -85,7 +85,7 @@ fn trim_of(unit: &str) -> Trim {
     }
 }
 
-/// Formats a number of tenths as the publisher prints the unit.
+/// Formats a number of tenths as the publisher prints figures in this unit.
 pub fn printed(tenths: i64, unit: &str) -> Fixed {
     match trim_of(unit) {
         Trim::Zeros if tenths % 10 == 0 => Fixed {

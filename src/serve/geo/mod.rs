@@ -1,4 +1,4 @@
-//! The geographic and demographics family: areas with their metrics, schools near a ZCTA,
+//! Serves the geographic and demographics family: areas with their metrics, schools near a ZCTA,
 //! comparisons of ZCTAs, and lists of areas.
 
 pub mod area;

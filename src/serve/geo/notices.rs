@@ -23,7 +23,7 @@ pub fn add_not_fetched_notice(meta: &mut Meta, table: &MetricTable, metrics: &[u
     }
 }
 
-/// Adds the notice on an area that the survey does not cover.
+/// Adds the notice about an area that the survey does not cover.
 pub fn add_not_in_survey_notice(meta: &mut Meta, code: &str, vintage_year: i32) {
     meta.notice(
         "NOT_IN_SURVEY",

@@ -1,5 +1,5 @@
-//! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all
-//! metrics, provenance.
+//! Answers `GET locations/{zcta}`, and writes the profile format that counties share: geography,
+//! all metrics and provenance.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,28 +42,29 @@ query! {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Profile<'a> {
-    /// The area of the profile.
+    /// Area that the profile describes.
     geography: Text<'a, Geography<'a>>,
-    /// Record of the geography; null if the release has no record of the area.
+    /// Provenance of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
     /// Survey vintage of all figures in the profile.
     vintage: &'a Vintage,
-    /// Figures of the area by metric key: all, or those that `metric` names.
+    /// Figures of the area by metric key: all metrics, or only the metrics named by `metric`.
     summary: Metrics<'a>,
-    /// Provenance of the first figure, with the worst verdict of all; each figure has its own.
+    /// Provenance of the first figure, with the worst validation status of all figures. Each figure
+    /// also has its own provenance.
     provenance: Provenance<'a>,
 }
 
-/// Answers `GET locations/{zcta}`: the area and its twelve metrics, or the chosen ones.
+/// Answers `GET locations/{zcta}`: the area with its twelve metrics, or with the requested metrics.
 pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::Zcta, "zcta")
 }
 
-/// Writes geography, vintage, summary and provenance of one area.
+/// Writes the geography, vintage, summary and provenance of one area.
 ///
 /// # Errors
-/// `invalid_parameter` if the code has the wrong form; `not_found` if the area does not exist;
-/// `coverage_unavailable` if the vintage or the whole dataset is missing.
+/// `invalid_parameter` if the code has the wrong format; `not_found` if the area does not exist;
+/// `coverage_unavailable` if the vintage or the entire dataset is missing.
 pub fn write_profile(
     call: &Call<'_>,
     json: &mut Json,

@@ -81,7 +81,7 @@ impl SchoolTable {
     }
 
     /// Returns whether instruction is wholly or mainly virtual; `None` if the publisher does not
-    /// state it.
+    /// state this.
     pub fn is_virtual(&self, row: usize) -> Option<bool> {
         match self.columns.virtual_status.get(row) {
             Some("exclusively_virtual" | "primarily_virtual") => Some(true),
@@ -90,8 +90,8 @@ impl SchoolTable {
         }
     }
 
-    /// Returns whether it is a charter school; `None` if the directory states that this does not
-    /// apply.
+    /// Returns whether the school is a charter school; `None` if the directory states that this
+    /// does not apply.
     pub fn is_charter(&self, row: usize) -> Option<bool> {
         let charters = &self.columns.is_charter;
         (!charters.is_null(row)).then(|| charters.value(row))

@@ -1,5 +1,5 @@
-//! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line
-//! distance from the internal point.
+//! Lists public schools near a ZCTA that are open in the directory's school year, by straight-line
+//! distance from the ZCTA's internal point.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,13 +43,13 @@ query! {
     pub struct Parameters<'a> {
         /// Straight-line distance from the ZCTA's internal point, statute miles.
         radius_mi: f64 = Kind::Number { min: 0.1, max: 100.0 }.or("5.0"),
-        /// Only schools of this level.
+        /// Limits the list to schools of this level.
         level: Option<&'a str> = Kind::OneOf(SCHOOLS, "level"),
-        /// `true`: only charter schools; `false`: only the others.
+        /// `true`: only charter schools; `false`: only other schools.
         charter: Option<bool> = Kind::Flag,
-        /// `true`: only exclusively or primarily virtual schools; `false`: only the others.
+        /// `true`: only exclusively or primarily virtual schools; `false`: only other schools.
         r#virtual: Option<bool> = Kind::Flag,
-        /// Only schools that offer this grade.
+        /// Limits the list to schools that offer this grade.
         grade: Option<&'a str> = Kind::OneWithNote(SCHOOLS, "grades_offered", "label"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("schools"), ..RELEASE, ..AS_OF,
@@ -60,7 +60,7 @@ query! {
 struct Schools<'a> {
     /// ZCTA from which the search starts.
     geography: Text<'a, Geography<'a>>,
-    /// Record of the geography; null if the release has no record of the area.
+    /// Provenance of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
     /// Point from which distances are measured.
     origin: Start,
@@ -102,7 +102,7 @@ struct School<'a> {
     #[schemars(extend("$field" = "geo.school/is_charter"))]
     is_charter: Option<bool>,
     /// True if instruction is exclusively or primarily virtual; null if the publisher does not
-    /// state it.
+    /// state this.
     is_virtual: Option<bool>,
     #[schemars(extend("$field" = "geo.school/virtual_status"))]
     virtual_status: Option<&'a str>,
@@ -110,7 +110,7 @@ struct School<'a> {
     status: &'a str,
     #[schemars(extend("$field" = "geo.school/status_updated"))]
     status_updated: Option<&'a str>,
-    /// Day on which the status took effect; null if it is not published.
+    /// Date on which the status took effect; null if it is not published.
     #[schemars(extend("$field" = "geo.school/status_effective_date"))]
     status_effective_date: Option<Date>,
     /// Physical location of the school.
@@ -123,7 +123,7 @@ struct School<'a> {
     lon: Float,
     /// Straight line from the ZCTA's internal point, statute miles, rounded to 0.01.
     distance_mi: Decimal,
-    /// Record of the school in `geo.school`.
+    /// Provenance of the school's record in `geo.school`.
     provenance: Provenance<'a>,
 }
 
@@ -192,7 +192,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     let has_more = near.len() > limit;
     if has_more {
-        // Only the page needs an order, not the thousands of schools around it.
+        // Sorts only the schools on the page, not the thousands of others.
         near.select_nth_unstable_by(limit, |a, b| order(a).cmp(&order(b)));
         near.truncate(limit);
     }

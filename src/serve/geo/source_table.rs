@@ -88,7 +88,8 @@ impl<'a> SourceTable<'a> {
         }
     }
 
-    /// Returns the references of an area's geography and metrics, as far as they have records.
+    /// Returns references to the records of an area's geography and metrics, if these records
+    /// exist.
     pub fn area(
         &mut self,
         geo: &Geo<'_>,
@@ -127,7 +128,7 @@ impl<'a> SourceTable<'a> {
 }
 
 /// Builds the key of a source: dataset, source and the beginning of the file's digest, which
-/// distinguishes two files of one source.
+/// distinguishes two files from the same source.
 fn key_of(dataset_id: &str, snapshot: Option<&Snapshot>) -> String {
     match snapshot {
         Some(snapshot) => {

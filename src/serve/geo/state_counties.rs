@@ -1,4 +1,4 @@
-//! Answers `GET states/{state}/counties`: the counties of a state in a vintage of the survey.
+//! Answers `GET states/{state}/counties`: the counties of a state in a survey vintage.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,7 +51,7 @@ struct StateCounties<'a> {
     vintage: &'a Vintage,
     /// Counties of the vintage, by code.
     counties: Vec<County<'a>>,
-    /// Sources of the rows; with `include=provenance`.
+    /// Sources of the rows; present only with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SourceTable<'a>")]
     provenance: Option<SourceTable<'a>>,
@@ -64,7 +64,7 @@ struct County<'a> {
     geography: Text<'a, Geography<'a>>,
     /// Figures of the county by metric key.
     metrics: ChosenFigures<'a>,
-    /// Records of the geography and the figures; with `include=provenance`.
+    /// Records of the geography and the figures; present only with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordReferences<'a>")]
     provenance: Option<RecordReferences<'a>>,
@@ -89,7 +89,7 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let table = vintage(geo.county_metrics, query.vintage, AreaKind::County)?;
     let places = AreaKind::County.places(&geo);
     let prefix = fips(state).unwrap_or_default();
-    // Codes of the vintage; for a state outside the survey, those of the Gazetteer.
+    // Codes from the survey vintage, or from the Gazetteer for a state outside the survey.
     let mut codes: Vec<String> = (0..table.areas())
         .map(|area| table.code(area))
         .filter(|code| code.starts_with(prefix))

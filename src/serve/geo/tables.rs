@@ -1,4 +1,4 @@
-//! Holds the family's tables of a release, and the tables behind answers about areas.
+//! Holds the family's tables in a release, and the tables from which answers about areas are built.
 
 use futures_util::future::join_all;
 use futures_util::join;
@@ -26,9 +26,9 @@ const SCHOOLS: &str = "geo.school";
 pub struct GeoTables {
     /// The twelve metric keys in the order of answers.
     metric_keys: Vec<String>,
-    /// By vintage, ascending.
+    /// ZCTA estimates by vintage, ascending.
     zcta_metrics: Vec<MetricTable>,
-    /// By vintage, ascending.
+    /// County estimates by vintage, ascending.
     county_metrics: Vec<MetricTable>,
     schools: Option<SchoolTable>,
 }

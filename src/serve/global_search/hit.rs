@@ -1,4 +1,4 @@
-//! Collects the results of a global search: all kinds in one form and one order.
+//! Collects the results of a global search: all kinds of result in one format and one order.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -9,7 +9,7 @@ use crate::answer::Decimal;
 use crate::http::meta::Notice;
 use crate::search::rank::BEST;
 
-/// Characters of an id that a path segment escapes.
+/// Characters of an id that are escaped in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -41,8 +41,8 @@ pub struct Hit {
     /// How the result matches the text.
     #[serde(rename = "match")]
     pub matched: Matched,
-    /// Record of the result, for `/v1/provenance/{record_id}`; null if the result is not a single
-    /// record.
+    /// Id of the result's record, for `/v1/provenance/{record_id}`; null if the result is not a
+    /// single record.
     pub record_id: Option<String>,
 }
 
@@ -73,10 +73,10 @@ impl Matched {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "FoundInterpretation")]
 pub struct Interpretation {
-    /// Kind of identifier or name that the text was read as, such as `zip`, `cik`, `ticker` or
-    /// `address`.
+    /// Kind of identifier or name as which the text was interpreted, such as `zip`, `cik`, `ticker`
+    /// or `address`.
     kind: &'static str,
-    /// The text in the canonical form of that kind.
+    /// The text in the canonical format of that kind.
     value: String,
 }
 
@@ -132,7 +132,7 @@ impl Found {
         table
     }
 
-    /// Sorts results by score. The sort is stable, so identifiers stay before names of the same
+    /// Sorts results by score. The sort is stable, so identifiers stay before names with the same
     /// score.
     pub fn sort_and_truncate(&mut self, limit: usize) {
         self.hits.sort_by_key(|hit| -hit.matched.score.units);

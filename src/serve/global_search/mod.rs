@@ -1,5 +1,5 @@
 //! Answers `GET /v1/search`, one search over all families. Exact identifiers come first, then
-//! names. Each family compares with its own search; this module adds no rules.
+//! names. Each family uses its own search to compare names; this module adds no rules.
 
 mod companies;
 mod hit;
@@ -55,7 +55,7 @@ struct Search<'a> {
     query: &'a str,
     /// Interpretations of the text, including those without results.
     interpretations: &'a [Interpretation],
-    /// Results by score; identifiers come before names of the same score.
+    /// Results by score; identifiers come before names with the same score.
     results: &'a [Hit],
 }
 

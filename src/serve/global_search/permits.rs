@@ -130,7 +130,8 @@ fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
 
 fn of_number(permit: &Record<'_, Permit>) -> Hit {
     let id = permit.at("permit_id");
-    // A permit without a number has another key of its list, which is the end of its id.
+    // A permit without a number is identified by another key from its list. The permit id ends with
+    // this key.
     let number = permit
         .text("permit_number")
         .or_else(|| id.split_once(':').map(|(_, key)| key))

@@ -14,7 +14,8 @@ use pubdata_core::canonical::state::{all, by_fips, name, usps};
 const ZCTAS: &str = AreaKind::Zcta.place_dataset();
 const COUNTIES: &str = AreaKind::County.place_dataset();
 
-/// Scores of a county by its name without the word for its kind, and by the start of its name.
+/// Scores for a county matched by its name without the word for its kind, and by the start of its
+/// name.
 const WITHOUT_KIND_SCORE: i32 = 9_700;
 const PREFIX_SCORE: i32 = 8_500;
 
@@ -35,8 +36,8 @@ pub fn find_zips(call: &Call<'_>, query: &SearchQuery<'_>, found: &mut Found) {
     }
 }
 
-/// Finds the ZIP codes of a city. Without a state, takes one ZIP code of each state with such a
-/// city before the second of any.
+/// Finds the ZIP codes of a city. If no state is given, takes one ZIP code from each state with
+/// such a city before a second one from any state.
 fn add_city(found: &mut Found, zips: &Zips, query: &SearchQuery<'_>) {
     let in_state = query
         .with_state
@@ -118,7 +119,7 @@ fn add_zcta(found: &mut Found, zctas: &PlaceTable, code: &str) {
     });
 }
 
-/// Finds the metrics that the words next to a ZCTA's code name.
+/// Finds the metrics named by the words next to a ZCTA code.
 fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, query: &SearchQuery<'_>) {
     let all = words(query.text);
     let Some(code) = all

@@ -1,4 +1,4 @@
-//! Parses a search text in the ways that several kinds of results share.
+//! Parses a search text into interpretations that several kinds of results share.
 
 use pubdata_core::canonical::name::comparable;
 use pubdata_core::canonical::state::usps;
@@ -7,7 +7,7 @@ use pubdata_core::canonical::state::usps;
 pub struct SearchQuery<'a> {
     /// The text without surrounding blanks.
     pub text: &'a str,
-    /// The text in the form in which names are compared.
+    /// The text in the format used to compare names.
     pub compared: String,
     /// A state at the start or end, and the text without it.
     pub with_state: Option<(&'static str, &'a str)>,
@@ -31,14 +31,14 @@ impl<'a> SearchQuery<'a> {
         !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Reports whether the text can be a register's number: short, with at least one digit.
+    /// Reports whether the text may be a registry number: short, with at least one digit.
     pub fn may_be_a_number(&self) -> bool {
         self.text.len() <= 40
             && self.text.bytes().any(|byte| byte.is_ascii_digit())
             && self.text.split_whitespace().count() <= 4
     }
 
-    /// Returns the five digits of a ZIP code, also of a nine-digit code.
+    /// Returns the first five digits of a five-digit or nine-digit ZIP code.
     pub fn five_digits(&self) -> Option<&'a str> {
         let (five, rest) = self.text.split_at_checked(5)?;
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

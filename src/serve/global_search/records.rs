@@ -1,4 +1,4 @@
-//! Searches records, releases and datasets by id, and datasets by words of their titles.
+//! Searches records, releases and datasets by id, and datasets by words in their titles.
 
 use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use super::query::SearchQuery;

@@ -1,4 +1,4 @@
-//! Token-bucket state seen by one request, and the rate-limit headers that report it.
+//! Holds the token-bucket state for one request and writes the rate-limit headers that report it.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -11,13 +11,13 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// Result of a rate-limit check: whether the request may pass, and the tokens that remain.
+/// Result of a rate-limit check: whether the request may pass, and how many tokens remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     pub is_allowed: bool,
     pub burst: u64,
     pub remaining: u64,
-    /// Seconds in which an empty bucket fills.
+    /// Seconds that an empty bucket takes to fill.
     pub window: u64,
     /// Seconds until the bucket is full.
     pub reset: u64,
@@ -59,8 +59,8 @@ impl Allowance {
         }
     }
 
-    /// Adds the limit headers: those of the IETF draft and the widely supported `X-RateLimit-*`
-    /// headers.
+    /// Adds the rate-limit headers: those from the IETF draft and the widely supported
+    /// `X-RateLimit-*` headers.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self {
             burst,

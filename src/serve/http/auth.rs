@@ -1,7 +1,7 @@
 //! Turns a request's API key into a client. Both header forms are accepted everywhere. Keys are
-//! looked up by the first bytes of their digest and compared in constant time. The keys file is
-//! read again when it changes. An unknown key checks the file on each request; a known key checks
-//! it a few times a second.
+//! looked up by the first bytes of their digest and compared in constant time. The server reads the
+//! keys file again when the file changes. For an unknown key, it checks the file on each request;
+//! for a known key, it checks the file a few times a second.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -20,8 +20,8 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
 
-/// How long a known key is accepted without checking the keys file again, in milliseconds. The
-/// check takes a tenth of the time of a small answer.
+/// Milliseconds for which a known key is accepted without checking the keys file again. The check
+/// takes a tenth of the time that a small answer takes.
 const KEY_RECHECK_MS: i64 = 250;
 
 /// Sender of a request.
@@ -29,7 +29,7 @@ const KEY_RECHECK_MS: i64 = 250;
 pub struct Client {
     /// Id of the key, or the address of a client without a key.
     pub id: String,
-    /// Digest of the secret that was sent; `None` without a key.
+    /// Digest of the secret that was sent, or `None` if the request has no key.
     pub secret: Option<Digest>,
     pub scopes: Vec<Scope>,
     pub plan_name: String,
@@ -37,7 +37,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the rank at which the client's connections are evicted.
+    /// Returns the eviction rank of the client's connections.
     pub fn eviction_rank(&self) -> EvictionRank {
         if self.scopes.is_empty() {
             EvictionRank::First
@@ -70,7 +70,7 @@ struct Secret {
 
 #[derive(Default)]
 struct Ring {
-    /// Stamp of the file at the last check, also if the file could not be read.
+    /// File metadata at the last check, recorded even if the file could not be read.
     stamp: Option<Stamp>,
     by_prefix: Arc<ByPrefix>,
 }
@@ -84,8 +84,8 @@ struct Stamp {
 }
 
 impl Ring {
-    /// Returns the holder of a key, or the reason why the key is not valid; `None` if the key is
-    /// unknown.
+    /// Returns the holder of a key, or the reason why the key is not valid. Returns `None` if the
+    /// key is unknown.
     fn holder(&self, digest: &Digest, now: Timestamp) -> Option<ApiResult<Arc<Client>>> {
         let Secret { key, client, .. } = self.secret(digest)?;
         let why = match key.revoked_at {
@@ -121,7 +121,8 @@ impl KeyRing {
         Ok(ring)
     }
 
-    /// Returns the client of a request: the holder of its key, or the address if it sends no key.
+    /// Returns the client that sent a request: the holder of its key, or the address if the request
+    /// has no key.
     ///
     /// # Errors
     /// `invalid_parameter` if the headers carry two different keys; `invalid_api_key` if the key is
@@ -259,7 +260,7 @@ impl KeyRing {
     }
 }
 
-/// Returns the key that the headers carry, in either form.
+/// Returns the API key from either header form.
 fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
     let bearer = headers.get_all(header::AUTHORIZATION).iter().map(|value| {
         let (scheme, key) = value.to_str().ok()?.split_once(' ')?;

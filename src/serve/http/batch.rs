@@ -1,4 +1,5 @@
-//! Defines the items of a batch answer: each has its input and a result or a problem.
+//! Defines the items of a batch answer. Each item repeats its input and contains a result or a
+//! problem.
 
 use schemars::JsonSchema;
 use serde::Serialize;

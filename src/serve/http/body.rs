@@ -1,5 +1,6 @@
-//! Reads a JSON body strictly: one object, known fields only, each of the expected type. The fields
-//! of a body are a struct, from which its schema is derived too.
+//! Reads a JSON body strictly: it must be one object, and each field must be known and have the
+//! expected type. Each body has a struct that declares its fields; the schema is derived from the
+//! same struct.
 
 use std::ops::RangeInclusive;
 
@@ -12,12 +13,12 @@ use crate::http::{nearest, object};
 /// Maximum number of items in a batch, for every plan.
 pub const MAX_BATCH_ITEMS: usize = 100;
 
-/// Years that a request may name for a survey.
+/// Survey years that a request may name.
 pub const YEARS: RangeInclusive<i64> = 1900..=2200;
 
-/// Declares the fields of a request body, or of an object in it, as the struct that its reader
-/// fills. Each field gets a constant that holds its name, so readers never repeat a name as a
-/// literal.
+/// Declares the fields of a request body, or of an object inside a body, as a struct that the
+/// reader fills. Each field gets a constant with the field's name, so readers never repeat a name
+/// as a literal.
 macro_rules! request {
     (
         $(#[$meta:meta])*
@@ -60,7 +61,7 @@ pub fn required<T>(field: &str, value: Option<T>) -> Result<T> {
 pub struct Body(Map<String, Value>);
 
 impl Body {
-    /// Reads a body that may have only the given fields.
+    /// Reads a body that may contain only the given fields.
     ///
     /// # Errors
     /// `invalid_json` if the body is not a JSON object; `unknown_parameter` with the nearest known
@@ -100,7 +101,7 @@ impl Body {
         }
     }
 
-    /// Returns a list of strings; `None` if the field is absent.
+    /// Returns a list of strings, or `None` if the field is absent.
     pub fn texts(&self, field: &str) -> Result<Option<Vec<String>>> {
         let wrong = || {
             Problem::of_field(
@@ -122,7 +123,7 @@ impl Body {
             .map(Some)
     }
 
-    /// Returns a string; `None` if the field is absent or null.
+    /// Returns a string, or `None` if the field is absent or null.
     pub fn text(&self, field: &str) -> Result<Option<String>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -135,7 +136,7 @@ impl Body {
         }
     }
 
-    /// Returns an integer within a range; `None` if the field is absent or null.
+    /// Returns an integer within a range, or `None` if the field is absent or null.
     pub fn whole(&self, field: &str, range: RangeInclusive<i64>) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -153,7 +154,7 @@ impl Body {
         }
     }
 
-    /// Returns a year within [`YEARS`]; `None` if the field is absent or null.
+    /// Returns a year within [`YEARS`], or `None` if the field is absent or null.
     pub fn year(&self, field: &str) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -168,7 +169,7 @@ impl Body {
         }
     }
 
-    /// Returns the positions of words in a list of known ones.
+    /// Returns the positions of the given words in the list of known words.
     ///
     /// # Errors
     /// `invalid_parameter` if the list is empty, a word is unknown, or a word occurs twice.
@@ -198,8 +199,7 @@ impl Body {
     }
 }
 
-/// Returns the number if it is whole, in any notation: JSON Schema accepts 2023.0 as an integer
-/// too.
+/// Returns a whole number in any notation, because JSON Schema also accepts 2023.0 as an integer.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         value

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::examples::ExampleRequest;
 
-/// Code that sends a request, in one language.
+/// Code sample that sends a request, in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSample {
     /// Language name that syntax highlighters use.
@@ -17,7 +17,7 @@ pub struct CodeSample {
     pub source: String,
 }
 
-/// Returns one sample for each language; `own_url` is the URL of the server.
+/// Returns one sample per language. `own_url` is the server's URL.
 pub fn for_request(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
     let own_url = own_url.trim_end_matches('/');
     [
@@ -64,7 +64,7 @@ fn curl(request: &ExampleRequest, own_url: &str) -> String {
     lines.join(" \\\n  ")
 }
 
-/// Uses `requests`, which most users have installed.
+/// Writes the Python sample. It uses `requests`, which most users have installed.
 fn python(request: &ExampleRequest, own_url: &str) -> String {
     let mut text = String::new();
     text += if request.needs_key {
@@ -125,7 +125,7 @@ fn python_value(value: &Value) -> String {
     }
 }
 
-/// Uses `fetch`, which browsers and Node share; the sample is an ES module.
+/// Writes the JavaScript sample, an ES module. It uses `fetch`, which browsers and Node share.
 fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     let mut headers = Vec::new();
     if request.needs_key {
@@ -160,7 +160,7 @@ fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     )
 }
 
-/// Uses `httr2`.
+/// Writes the R sample, which uses `httr2`.
 fn r(request: &ExampleRequest, own_url: &str) -> String {
     let mut steps = vec![format!(
         "request({})",
@@ -197,7 +197,7 @@ fn r(request: &ExampleRequest, own_url: &str) -> String {
     )
 }
 
-/// Quotes a string as Python, JavaScript and R read it.
+/// Quotes a string in a form that Python, JavaScript and R all accept.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,6 +1,6 @@
 //! Writes the records of an answer as CSV rows (RFC 4180). The columns follow from the schema of
-//! the endpoint's `data`, so they do not depend on the rows. The cells hold the text of the JSON
-//! answer, digit by digit.
+//! the endpoint's `data`, so they do not depend on the rows. The cells contain the same text as the
+//! JSON answer, digit by digit.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,19 +10,19 @@ use super::delimited::write_line;
 use super::object;
 use super::problem::{Problem, Result};
 
-/// Separator between the items of a list in one cell.
+/// Separator between the list items in one cell.
 const CELL_LIST_SEPARATOR: &str = ";";
 
 /// First characters that would make a spreadsheet run a text cell as a formula. Such a cell gets
-/// `MARK` as a prefix. Texts that begin with the mark get another one, so a reader that strips one
-/// mark restores every original text.
+/// `MARK` as a prefix. Text that begins with the mark also gets the prefix, so a reader that strips
+/// one mark always restores the original text.
 const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 const MARK: char = '\'';
 
 /// Columns of an endpoint's records.
 #[derive(Debug)]
 pub struct Columns {
-    /// Members that lead from `data` to the records.
+    /// Field names on the path from `data` to the records.
     rows: Vec<&'static str>,
     record: Node,
 }
@@ -30,18 +30,18 @@ pub struct Columns {
 /// How a value maps to columns.
 #[derive(Debug)]
 enum Node {
-    /// One cell.
+    /// The value becomes one cell.
     Cell,
-    /// The columns of each member.
+    /// The object contributes the columns of each of its fields.
     Object(Vec<(String, Node)>),
-    /// A list within the record; each of its items becomes a row.
+    /// The list is within the record, and each list item becomes a row.
     Items(Box<Node>),
 }
 
 impl Columns {
     /// Derives the columns from the schema of `data`. `rows` is the path of the records, as the
-    /// `format` parameter declares it. Some objects have only the members that the request names,
-    /// such as the figures of chosen metrics; `is_named` selects those members.
+    /// `format` parameter declares it. Some objects contain only the fields that the request names,
+    /// such as the figures for chosen metrics; `is_named` selects those fields.
     pub fn from_schema(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
         let (components, names) = Components::from_data([data]);
         let node = |schema: &Value, inner: Option<&str>| node(&components, schema, inner, is_named);
@@ -67,10 +67,10 @@ impl Columns {
         text
     }
 
-    /// Appends the records of a `data` text and returns the number of rows.
+    /// Appends the records in serialised `data` and returns the number of rows.
     ///
     /// # Errors
-    /// `internal_error` if the text does not match its schema.
+    /// `internal_error` if `data` does not match its schema.
     pub fn write(&self, data: &[u8], text: &mut Vec<u8>) -> Result<usize> {
         let wrong = |error: serde_json::Error| {
             Problem::internal(&format!("cannot write an answer as a table: {error}"))
@@ -108,15 +108,15 @@ impl Columns {
             write_row(&self.record, record, Some(item), text)?;
         }
         if items.is_empty() {
-            // A record without items still has facts, such as why it has none, and is written as
-            // one row.
+            // A record without items still contains facts, such as the reason why it has no items.
+            // It is written as one row.
             write_row(&self.record, record, None, text)?;
         }
         Ok(items.len().max(1))
     }
 }
 
-/// Follows references, and the choice between a schema and null.
+/// Resolves references, and picks the schema from a choice between a schema and null.
 fn resolved<'a>(components: &'a Components, mut schema: &'a Value) -> &'a Value {
     loop {
         let reference = schema["$ref"]
@@ -133,7 +133,7 @@ fn resolved<'a>(components: &'a Components, mut schema: &'a Value) -> &'a Value 
     }
 }
 
-/// Builds the columns of a schema; the items of the member `inner` become rows.
+/// Builds the columns for a schema. The items in the field `inner` become rows.
 fn node(
     components: &Components,
     schema: &Value,
@@ -144,7 +144,7 @@ fn node(
     let Some(properties) = schema["properties"].as_object() else {
         return Node::Cell;
     };
-    // `required` lists the members in the order in which answers write them.
+    // `required` lists the fields in the order in which answers write them.
     let required: Vec<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -228,8 +228,8 @@ fn add_cells(
     Ok(())
 }
 
-/// Returns the text of a value; null and an empty list have none. A list of strings and numbers is
-/// joined; deeper nesting stays JSON.
+/// Returns the cell text for a value, or `None` for null and an empty list. Lists of strings and
+/// numbers are joined into one string; deeper nesting stays JSON.
 fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
     let text = value.get();
     match text.as_bytes().first() {
@@ -246,7 +246,7 @@ fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
                 .into_iter()
                 .map(|item| Ok(scalar(item)?.unwrap_or_default()))
                 .collect::<serde_json::Result<Vec<String>>>()?;
-            // Joined, such items could not be separated again.
+            // If such items were joined, a reader could not separate them again.
             let is_unclear = texts.iter().any(|text| text.contains(CELL_LIST_SEPARATOR))
                 || texts[0].starts_with('[');
             Ok(Some(if is_unclear {
@@ -260,7 +260,7 @@ fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
     }
 }
 
-/// Returns the text of a scalar value; null has none.
+/// Returns the text of a scalar value, or `None` for null.
 fn scalar(value: &RawValue) -> serde_json::Result<Option<String>> {
     match value.get() {
         "null" => Ok(None),
@@ -269,7 +269,7 @@ fn scalar(value: &RawValue) -> serde_json::Result<Option<String>> {
     }
 }
 
-/// Escapes a text that a spreadsheet would run as a formula.
+/// Escapes text that a spreadsheet would run as a formula.
 fn guarded(text: String) -> String {
     if text.starts_with(FORMULA_STARTS) || text.starts_with(MARK) {
         format!("{MARK}{text}")

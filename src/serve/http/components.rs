@@ -1,12 +1,12 @@
-//! Builds the schemas of the OpenAPI document from the types of answers and requests. `$field`
-//! refers to a column of a contract; it may also name a member that is not a column.
+//! Builds the schemas in the OpenAPI document from the types of answers and requests. `$field`
+//! refers to a contract column; it may also name a field that is not a column.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-/// Path of the schemas in the document.
+/// Path to the schemas in the document.
 const PATH: &str = "/components/schemas";
 
 /// Schema of an endpoint's `data`, or of the request body that it accepts.
@@ -24,13 +24,13 @@ impl Data {
 pub struct Components(pub Map<String, Value>);
 
 impl Components {
-    /// Builds the schemas of answers and of everything they refer to. Also returns the name of
-    /// each.
+    /// Builds the schemas of answers and of all types that the answers refer to. Also returns the
+    /// name of each answer's schema.
     pub fn from_data<'a>(data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         Self::with(SchemaSettings::draft2020_12().for_serialize(), data)
     }
 
-    /// Builds the schemas of request bodies, in which nullable members may be absent.
+    /// Builds the schemas of request bodies, in which nullable fields may be absent.
     pub fn of_requests<'a>(bodies: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         Self::with(SchemaSettings::draft2020_12().for_deserialize(), bodies)
     }
@@ -59,14 +59,14 @@ impl Components {
         (Self(schemas), names)
     }
 
-    /// Returns the schema of a name; null if the name is unknown.
+    /// Returns the schema with a name, or null if the name is unknown.
     pub fn get(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or(&Value::Null)
     }
 }
 
-/// Forbids other members in objects, and removes Rust's number formats and the line breaks of
-/// comments.
+/// Forbids additional properties in objects, and removes Rust's number formats and the line breaks
+/// from comments.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));

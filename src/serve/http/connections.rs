@@ -1,5 +1,5 @@
-//! Tracks the open connections and limits their number, in total and for each address. When every
-//! slot is taken, a new connection evicts the one that has waited longest for its client.
+//! Tracks the open connections and limits their number, in total and per address. When every slot
+//! is taken, a new connection evicts the connection that has waited longest for its client.
 //! Connections without an API key are evicted first. Slow clients therefore never block a new
 //! request.
 
@@ -15,18 +15,19 @@ use tokio::sync::Notify;
 
 use super::peer;
 
-/// Maximum number of evicted connections that are not closed yet; each still holds a file
-/// descriptor.
+/// Maximum number of evicted connections that are not closed yet. Each such connection still holds
+/// a file descriptor.
 const MAX_EVICTING: usize = 32;
-/// How long a new connection waits for evicted ones to close. They close as soon as they are
-/// polled; one that is still open after this time will not close.
+/// How long a new connection waits for evicted connections to close. They close as soon as they are
+/// polled; a connection that is still open after this time will not close.
 const EVICTION_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Open connections of one listening address.
+/// Open connections on one listening address.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,
-    /// `None` if all connections come from a proxy.
+    /// Maximum number of connections from one address, or `None` if all connections come from a
+    /// proxy.
     limit_per_address: Option<usize>,
     state: Mutex<State>,
     gone: Notify,
@@ -43,24 +44,25 @@ struct State {
     evicting: usize,
 }
 
-/// Position in the eviction order: the rank, then the number of the moment at which the wait began.
+/// Position in the eviction order: the rank, then the counter value at which the wait began.
 type Turn = (EvictionRank, u64);
 
 /// Eviction rank of a connection that waits for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvictionRank {
-    /// Waits for a request, or for a client without a key to send a body or take an answer.
+    /// The connection waits for a request, or for a client without a key to send a body or take an
+    /// answer.
     First,
-    /// Waits for a client with a key to send a body or take an answer.
+    /// The connection waits for a client with a key to send a body or take an answer.
     Last,
 }
 
 /// Stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The server works on it; its connection is never evicted.
+    /// The server is working on the request; the connection is never evicted.
     AtWork,
-    /// It waits for its client.
+    /// The request waits for its client.
     Waits(EvictionRank),
 }
 
@@ -74,7 +76,7 @@ struct Open {
 }
 
 impl Open {
-    /// Returns the counter of requests at a stage; `None` if the stage is not counted.
+    /// Returns the counter of requests at a stage, or `None` if the stage is not counted.
     fn count(&mut self, stage: Stage) -> Option<&mut usize> {
         match stage {
             Stage::AtWork => Some(&mut self.at_work),
@@ -84,7 +86,7 @@ impl Open {
     }
 }
 
-/// Connection as its requests see it.
+/// Handle through which requests access their connection.
 #[derive(Debug)]
 pub struct Connection {
     id: u64,
@@ -93,21 +95,22 @@ pub struct Connection {
     reader: AtomicWaker,
 }
 
-/// Slot of a connection; released when dropped.
+/// Slot for a connection, which is released when this guard is dropped.
 #[derive(Debug)]
 pub struct Place {
     pub connection: Arc<Connection>,
     address: IpAddr,
 }
 
-/// Request that is active until its answer is taken; ends when dropped.
+/// Guard for an active request. The request is active until its answer is taken; dropping the guard
+/// ends it.
 #[derive(Debug)]
 pub struct Busy {
     connection: Option<Arc<Connection>>,
     stage: Stage,
 }
 
-/// Period in which a request waits for its body; ends when dropped.
+/// Guard for the period in which a request waits for its body. Dropping the guard ends the period.
 #[derive(Debug)]
 pub struct BodyWait {
     connection: Arc<Connection>,
@@ -116,14 +119,14 @@ pub struct BodyWait {
 
 enum Admission {
     Taken(Place),
-    /// Evicted connections are still closing.
+    /// No slot is free yet, because evicted connections are still closing.
     Later,
     Refused,
 }
 
 impl Connections {
-    /// Creates slots for `most` connections, and for `limit_per_address` from each address other than
-    /// loopback.
+    /// Creates slots for `most` connections. Each address other than loopback may use at most
+    /// `limit_per_address` of them.
     pub fn new(most: usize, limit_per_address: Option<usize>) -> Self {
         Self {
             most,
@@ -138,7 +141,7 @@ impl Connections {
         self.state().open.len()
     }
 
-    /// Takes a slot for a connection; `None` if the connection must be closed.
+    /// Takes a slot for a connection. Returns `None` if the connection must be closed.
     pub async fn admit(self: &Arc<Self>, from: SocketAddr) -> Option<Place> {
         let admitted = async {
             loop {
@@ -231,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// Records that a request waits for its body; meanwhile the connection may be evicted.
+    /// Records that a request waits for its body. The connection may be evicted while it waits.
     pub fn await_body(self: Arc<Self>, rank: EvictionRank) -> BodyWait {
         self.change_stage(Some(Stage::AtWork), Some(Stage::Waits(rank)));
         BodyWait {
@@ -251,7 +254,8 @@ impl Connection {
         }
     }
 
-    /// Moves a request from one stage to another, and the connection to the end of its rank.
+    /// Moves a request from one stage to another, and moves the connection to the end of the
+    /// eviction order within its rank.
     fn change_stage(&self, from: Option<Stage>, to: Option<Stage>) {
         let mut state = self.connections.state();
         let since = state.number();
@@ -284,14 +288,15 @@ impl Connection {
 }
 
 impl Busy {
-    /// Records that the connection no longer serves requests and answers, as after an upgrade, and
-    /// is never evicted.
+    /// Records that the connection no longer serves requests, for example after an upgrade. The
+    /// connection is then never evicted.
     pub fn stay(mut self) {
         self.connection = None;
     }
 
-    /// Records that the answer is ready and the request waits only for its client. The returned
-    /// value lasts until the answer is taken; `None` if the rank changes nothing.
+    /// Records that the answer is ready and that the request now waits only for its client. Keep
+    /// the returned guard until the client has taken the answer. Returns `None` if the rank changes
+    /// nothing.
     pub fn answered(mut self, rank: EvictionRank) -> Option<Self> {
         if rank == EvictionRank::First {
             return None;
@@ -366,7 +371,8 @@ mod tests {
             come(&connections, "192.0.2.1:3").await,
         ]
         .map(Option::unwrap);
-        // The first is at work, and the second has sent a request since the third arrived.
+        // The first connection is at work, and the second has sent a request since the third
+        // arrived.
         let busy = first.connection.clone().begin();
         drop(second.connection.clone().begin());
         let fourth = come(&connections, "192.0.2.1:4").await.unwrap();

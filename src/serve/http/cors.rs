@@ -6,8 +6,8 @@ const REQUEST_HEADERS: &str =
     "Authorization, X-API-Key, Content-Type, If-None-Match, If-Range, Range, X-Request-Id";
 const ANSWER_HEADERS: &str = "ETag, Content-Disposition, Content-Range, Link, X-Request-Id, RateLimit, RateLimit-Policy, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After";
 
-/// Adds the headers that let a script of the requesting origin read the answer. Adds none for an
-/// origin that is not allowed.
+/// Adds the headers that let a script from the requesting origin read the answer. Adds no headers
+/// for an origin that is not allowed.
 pub fn add_headers(origins: &[String], origin: Option<&HeaderValue>, answer: &mut HeaderMap) {
     let Some(origin) = origin else { return };
     let is_chosen = origins

@@ -1,5 +1,5 @@
-//! Encodes the end of a page as an opaque cursor: release, digest of the filters, sort key of the
-//! last record.
+//! Encodes the end of a page as an opaque cursor with the release, a digest of the filters, and the
+//! last record's sort key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,13 +10,13 @@ use pubdata_core::ids::{Hasher, ReleaseId};
 
 const VERSION: &str = "1";
 
-/// Writes the cursor that follows a record.
+/// Returns the cursor for the position after a record.
 pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{VERSION}|{release}|{filters}|{sort_key}"))
 }
 
-/// Returns the digest of a request's filters: its path, and its parameters except those for paging,
-/// release and format.
+/// Returns the digest of a request's filters. The filters are the path and all parameters except
+/// those for paging, release and format.
 pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     let mut hasher = Hasher::default();
     let mut add = |name: &str, value: &str| {
@@ -32,7 +32,7 @@ pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     hasher.finish().short(16)
 }
 
-/// Returns the release of the first page of a cursor.
+/// Returns the release in a cursor, which is the release of the first page.
 pub fn release_of(text: &str) -> Result<ReleaseId> {
     read(text).map(|(release, _, _)| release)
 }
@@ -40,7 +40,8 @@ pub fn release_of(text: &str) -> Result<ReleaseId> {
 /// Returns the sort key after which the page begins.
 ///
 /// # Errors
-/// `invalid_cursor` if the text is not a cursor, or belongs to other filters or another release.
+/// `invalid_cursor` if the string is not a cursor, or if the cursor belongs to other filters or
+/// another release.
 pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String> {
     let (of_release, of_filters, sort_key) = read(text)?;
     if of_release != *release {
@@ -56,7 +57,7 @@ pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String
     Ok(sort_key)
 }
 
-/// Builds the problem for a text that is not a cursor.
+/// Builds the problem for a string that is not a cursor.
 pub fn malformed_cursor() -> Problem {
     wrong("this is not a cursor; use `next_cursor` of the previous page unchanged")
 }

@@ -1,6 +1,6 @@
 //! Writes the lines of a CSV table (RFC 4180).
 
-/// Writes a line; `None` becomes an empty cell.
+/// Writes a line. `None` becomes an empty cell.
 pub fn write_line<'a>(text: &mut Vec<u8>, cells: impl Iterator<Item = Option<&'a str>>) {
     for (index, cell) in cells.enumerate() {
         if index > 0 {
@@ -11,8 +11,8 @@ pub fn write_line<'a>(text: &mut Vec<u8>, cells: impl Iterator<Item = Option<&'a
     text.extend_from_slice(b"\r\n");
 }
 
-/// Writes a text, quoted if it contains a quotation mark, a comma or a line break, or is empty. An
-/// empty cell without quotation marks therefore always means null.
+/// Writes a string, and quotes it if it is empty or contains a quotation mark, a comma or a line
+/// break. An empty cell without quotation marks therefore always means null.
 pub fn write_text(text: &mut Vec<u8>, cell: &str) {
     if !cell.is_empty()
         && !cell

@@ -1,5 +1,5 @@
-//! Runs one request through its endpoint: rate limit, key, parameters, release, ETag, answer. Adds
-//! the headers of problems and answers.
+//! Runs one request through its endpoint: rate limit, key, parameters, release, ETag and answer.
+//! Adds the headers for problems and answers.
 
 use std::str::Utf8Error;
 use std::sync::Arc;
@@ -30,8 +30,7 @@ use crate::release::catalog::ReleaseSelector;
 use crate::release::loaded::Release;
 use pubdata_core::provenance::is_future_date;
 
-/// Answers a request to a path of the route table; `path` holds the decoded values of its
-/// placeholders.
+/// Answers a request to a path in the route table. `path` contains the decoded placeholder values.
 pub async fn dispatch(
     methods: Arc<Methods>,
     service: Arc<Service>,
@@ -193,7 +192,7 @@ async fn serve_one(
     }
     let answer = envelope::answer(&call_of(&release)).await;
     if endpoint.method == "POST" {
-        // A batch has taken more tokens than its request did.
+        // A batch has taken further tokens since the request was admitted.
         *allowance = service
             .limiter
             .look(&client, service.now(), *allowance)
@@ -238,16 +237,17 @@ pub struct Question<'a> {
     /// Path and query, percent-encoded.
     pub target: &'a str,
     pub body: &'a [u8],
-    /// Release that counts as the current one for this request, even if the channel has moved
-    /// since; `None` if no release is loaded.
+    /// Release to treat as the current one for this request, even if the channel has moved since
+    /// then. The value is `None` if no release is loaded.
     pub present: Option<&'a Arc<Release>>,
 }
 
-/// Answers an internal request as if a client had sent it: same checks, release and answer as over
-/// the network. It reads no key and takes no token; the outer request has done both.
+/// Answers an internal request as if a client had sent it, with the same checks, release and answer
+/// as over the network. It reads no key and takes no token, because the outer request has already
+/// done both.
 ///
 /// # Errors
-/// Those of the endpoint; `route_not_found` if no endpoint matches.
+/// The endpoint's errors, or `route_not_found` if no endpoint matches.
 pub async fn ask(
     service: &Service,
     paths: &Paths,
@@ -307,7 +307,7 @@ async fn release_for(
         (ReleaseSelector::Current, Some(present)) => present.clone(),
         (selector, _) => service.catalog.resolve(&selector).await?,
     };
-    // `Handler::Files` needs the files on disk to be intact; answers from memory do not.
+    // `Handler::Files` needs intact files on disk; answers from memory do not.
     if matches!(endpoint.handler, Handler::Files(_)) {
         return service
             .catalog
@@ -348,7 +348,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// Reads the requested release: an id, a day, the release of the cursor, or the current one.
+/// Reads which release is requested: by id, by day, by the cursor, or the current release by
+/// default.
 fn release_selector(query: &Query, today: Date) -> Result<ReleaseSelector> {
     let (release, as_of, cursor) = (
         query.get("release"),
@@ -377,8 +378,8 @@ fn release_selector(query: &Query, today: Date) -> Result<ReleaseSelector> {
         let date = date
             .parse()
             .map_err(|error| wrong(Code::InvalidParameter, format!("`as_of`: {error}")))?;
-        // A release published later that day would change the answer. A client's time zone may
-        // already be at tomorrow.
+        // A release published later that day would change the answer. In a client's time zone, it
+        // may already be tomorrow.
         if is_future_date(date, today) {
             return Err(wrong(
                 Code::CoverageUnavailable,

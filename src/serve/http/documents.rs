@@ -1,5 +1,5 @@
-//! Serves documents that are constant until the program restarts. Each gets its ETag and its
-//! compressed forms once.
+//! Serves documents that are constant until the program restarts. The ETag and the compressed forms
+//! of each document are computed only once.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -14,14 +14,14 @@ use super::etag;
 use super::response::insert;
 use pubdata_core::ids::Digest;
 
-/// Compresses close to the smallest size in a few hundredths of a second.
+/// Brotli quality that compresses close to the smallest size in a few hundredths of a second.
 const BROTLI_QUALITY: i32 = 7;
 const BROTLI_WINDOW_BITS: i32 = 22;
 
 /// Value that is computed at first use.
 pub type BoxedLazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
 
-/// Document with its compressed forms, each computed at first use.
+/// Document with its compressed forms, which are computed at first use.
 pub struct Document {
     content_type: &'static str,
     plain: Bytes,
@@ -30,7 +30,7 @@ pub struct Document {
     gzip: OnceLock<Bytes>,
 }
 
-/// Marks an answer whose bytes are shared by all clients.
+/// Marker for an answer whose bytes are shared by all clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Shared;
 
@@ -65,7 +65,8 @@ impl Document {
         }
     }
 
-    /// Answers with the document in the best accepted coding, or with 304 if the client has it.
+    /// Answers with the document in the best accepted content coding, or with 304 if the client
+    /// already has it.
     pub async fn answer(self: &Arc<Self>, headers: &HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         let response_headers = response.headers_mut();
@@ -101,7 +102,7 @@ impl Document {
         response
     }
 
-    /// Returns the document in a coding; `None` if compression fails.
+    /// Returns the document in a content coding, or `None` if compression fails.
     fn packed(&self, coding: Coding) -> Option<Bytes> {
         let form = match coding {
             Coding::Brotli => self
@@ -133,8 +134,8 @@ fn with_gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Returns the coding with the highest weight; Brotli wins a tie because it is smaller. `None`
-/// means no coding.
+/// Returns the content coding with the highest weight. Brotli wins a tie because it is smaller.
+/// `None` means that the document is sent uncompressed.
 fn accepted(headers: &HeaderMap) -> Option<Coding> {
     let texts = headers
         .get_all(header::ACCEPT_ENCODING)
@@ -178,7 +179,7 @@ mod tests {
 
     use super::{Coding, accepted};
 
-    /// The rules are those of RFC 9110, section 12.5.3.
+    /// The rules follow RFC 9110, section 12.5.3.
     #[test]
     fn coding_with_the_highest_weight_is_used() {
         for (text, coding) in [

@@ -1,5 +1,5 @@
-//! Defines what an endpoint declares, what its handler receives and what it returns: one request,
-//! one pinned release, one answer in one buffer.
+//! Defines what an endpoint declares, what its handler receives and what it returns. Each request
+//! has one pinned release and one answer, which is written to one buffer.
 
 use std::sync::Arc;
 
@@ -21,22 +21,23 @@ use crate::release::part_reader::PartReader;
 use pubdata_core::contract::Contracts;
 use pubdata_store::Scope;
 
-/// Group of related datasets: the data they keep in memory and the endpoints that answer from it.
+/// Group of related datasets, with the data that they keep in memory and the endpoints that answer
+/// from this data.
 pub struct Family {
-    /// Heading of its endpoints in the OpenAPI document.
+    /// Heading for the family's endpoints in the OpenAPI document.
     pub tag: Tag,
     pub load: Load,
     pub endpoints: &'static [Endpoint],
     pub placeholders: &'static [Placeholder],
 }
 
-/// Heading of the OpenAPI document.
+/// Heading in the OpenAPI document.
 pub struct Tag {
     pub name: &'static str,
     pub description: &'static str,
 }
 
-/// One operation of the API.
+/// An operation of the API.
 pub struct Endpoint {
     pub method: &'static str,
     pub path: &'static str,
@@ -84,9 +85,10 @@ impl Endpoint {
 /// Variable segment of a path.
 pub struct Placeholder {
     pub name: &'static str,
-    /// Regular expression.
+    /// Regular expression that the value must match.
     pub pattern: &'static str,
-    /// An example value; or dataset and column of a contract, whose first value is the example.
+    /// An example value, or the dataset and column of a contract. In the second case, the column's
+    /// first value is the example.
     pub example: &'static str,
     pub description: &'static str,
 }
@@ -95,25 +97,25 @@ pub struct Placeholder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Everyone,
-    /// Everyone; if a key is sent, the answer is about that key.
+    /// Everyone may call the endpoint. If a key is sent, the answer is about that key.
     Optional,
-    /// Any valid key; the handler checks the scope.
+    /// Any valid key is accepted; the handler checks the scope.
     Key,
     Scope(Scope),
 }
 
-/// Dependencies of an answer besides the release and the query, which determine how long it can be
-/// cached.
+/// Inputs that an answer depends on besides the release and the query. They determine how long the
+/// answer can be cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// Depends on nothing else.
+    /// The answer depends on nothing else.
     PerRelease,
-    /// Depends on the current day; valid until the day ends.
+    /// The answer depends on the current day and is valid until the day ends.
     PerDay,
-    /// Depends on the day in the parameter `date`, by default the current day. Answers for past
-    /// days are final.
+    /// The answer depends on the day in the parameter `date`, which defaults to the current day.
+    /// Answers for past days are final.
     PerDate,
-    /// Depends on the state of the server; never cached.
+    /// The answer depends on the server's state and is never cached.
     NoStore,
 }
 
@@ -124,12 +126,12 @@ pub enum Handler {
     /// Answers from memory with a document of an external standard, which does not allow an
     /// envelope.
     Document(fn(&Call<'_>, &mut Json) -> Result<Meta>),
-    /// Answers like `Document`, with JSON-LD. The media type is `application/ld+json` if the client
-    /// asks for it.
+    /// Answers like `Document`, but with JSON-LD. The media type is `application/ld+json` if the
+    /// client asks for it.
     LinkedData(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
-    /// Needs no release; answers even if none is loaded.
+    /// Needs no release and answers even if no release is loaded.
     WithoutRelease(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
     /// Answers with a file if the parameter `format` names one, otherwise like `Files`.
     Download {
@@ -138,7 +140,7 @@ pub enum Handler {
     },
 }
 
-/// One request, checked against the declaration of its endpoint.
+/// A request that was checked against the declaration of its endpoint.
 pub struct Call<'a> {
     pub endpoint: &'a Endpoint,
     pub service: &'a Service,
@@ -154,8 +156,8 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Takes tokens from the client for all items of a batch but the first, which admission has
-    /// already charged.
+    /// Takes tokens from the client for every item in a batch except the first, which was already
+    /// charged at admission.
     ///
     /// # Errors
     /// `rate_limited` if the client has too few tokens.
@@ -181,7 +183,8 @@ impl<'a> Call<'a> {
         self.today
     }
 
-    /// Returns the value of a placeholder of the path; empty if the path does not have it.
+    /// Returns the value of a path placeholder, or an empty string if the path does not have the
+    /// placeholder.
     pub fn path_value(&self, name: &str) -> &str {
         self.path
             .iter()
@@ -192,9 +195,9 @@ impl<'a> Call<'a> {
 }
 
 /// Declares the parameters of an endpoint as a struct: `struct Parameters<'a> { name: type = kind,
-/// …, ..parameter, }`. A field declares the parameter of the same name. Its comment is the
-/// description; without a comment, the expression after `=` provides it. `..` adds a parameter that
-/// handlers do not read.
+/// …, ..parameter, }`. Each field declares the parameter with the same name. The field's comment is
+/// the description; if a field has no comment, the expression after `=` provides the description.
+/// `..` adds a parameter that handlers do not read.
 macro_rules! query {
     (
         $(#[$meta:meta])*

@@ -1,5 +1,5 @@
-//! Runs an endpoint's handler and writes the whole answer: `data` and `meta`, or a document without
-//! an envelope.
+//! Runs an endpoint's handler and writes the entire answer: `data` and `meta`, or a document
+//! without an envelope.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,11 @@ use crate::meaning::{self, Searched};
 use crate::release::freshness::{Freshness, freshness_of};
 use pubdata_store::Manifest;
 
-/// Runs a handler and writes the whole envelope. The flag is true if the answer must not be cached.
+/// Runs a handler and writes the entire envelope. The returned flag is true if the answer must not
+/// be cached.
 ///
 /// # Errors
-/// The handler's.
+/// The handler's errors.
 pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     let mut json = Json::new();
     if call.endpoint.is_document() {
@@ -57,7 +58,7 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 /// Runs a handler, which writes only the data.
 ///
 /// # Errors
-/// The handler's.
+/// The handler's errors.
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let answer = match &call.endpoint.handler {
         Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => {
@@ -75,7 +76,7 @@ pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub struct AnswerMeta<'a> {
     /// Identifier of the request, repeated in the header `X-Request-Id`.
     request_id: &'a str,
-    /// Release that the whole answer comes from; null while no release is loaded. Without a
+    /// Release that the entire answer comes from; null while no release is loaded. Without a
     /// release, the server answers only requests about keys and plans.
     release: Option<MetaRelease<'a>>,
     /// Datasets that the answer is based on.
@@ -110,7 +111,7 @@ struct MetaDataset<'a> {
     /// Time at which the release was published, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     published_at: Instant<'a>,
-    /// Age of the dataset's newest source file against the publisher's cadence.
+    /// Age of the dataset's newest source file compared with the publisher's cadence.
     freshness: Freshness,
 }
 

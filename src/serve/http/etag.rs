@@ -1,6 +1,6 @@
 //! Computes the ETag of an answer from everything that determines it: program, release, path,
-//! parameters, and the freshness of the datasets. The tag of a compressed answer ends in the name
-//! of the coding.
+//! parameters, and the freshness of the datasets. The tag of a compressed answer ends with the name
+//! of the content coding.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
@@ -15,7 +15,7 @@ use pubdata_store::Scope;
 
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 
-/// Everything besides the release that determines an answer.
+/// Inputs besides the release that determine an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// Digest of the program and its contracts.
@@ -29,7 +29,7 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Returns the strong tag of the answer; `None` for an answer that is never cached.
+    /// Returns the strong tag of the answer, or `None` if the answer is never cached.
     pub fn tag(&self, release: &Release) -> Option<String> {
         if self.cache_policy == CachePolicy::NoStore {
             return None;
@@ -62,7 +62,8 @@ impl Question<'_> {
         Some(tag)
     }
 
-    /// Reports whether the answer depends on the current day, as a tax rate without a date does.
+    /// Reports whether the answer depends on the current day, for example a tax rate without a
+    /// date.
     fn depends_on_day(&self) -> bool {
         match self.cache_policy {
             CachePolicy::PerRelease | CachePolicy::NoStore => false,

@@ -1,6 +1,6 @@
-//! Reads the documentation of each operation: the example request, its body and its answer from
-//! `docs/examples`, the description from `docs/operations`. A test sends the requests again and
-//! compares the answers.
+//! Reads each operation's documentation: the example request, body and answer from `docs/examples`,
+//! and the description from `docs/operations`. A test sends the requests again and compares the
+//! answers.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -24,13 +24,13 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b',')
     .remove(b':');
 
-/// Working request, for display.
+/// Example request for display, which works as shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExampleRequest {
     pub method: &'static str,
-    /// Percent-encoded.
+    /// Percent-encoded path.
     pub path: String,
-    /// Names and values, not encoded.
+    /// Parameter names and values, not percent-encoded.
     pub query: Vec<(String, String)>,
     pub body: Option<Value>,
     pub needs_key: bool,
@@ -39,8 +39,8 @@ pub struct ExampleRequest {
 }
 
 impl ExampleRequest {
-    /// Returns the request whose answer is stored; without a stored request, only the endpoint's
-    /// path.
+    /// Returns the request whose answer is stored. If no request is stored, the result contains
+    /// only the endpoint's path.
     pub fn for_endpoint(endpoint: &Endpoint) -> Self {
         let kept = read("requests")
             .and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
@@ -60,7 +60,7 @@ impl ExampleRequest {
         }
     }
 
-    /// Returns path and query.
+    /// Returns the path and the query.
     pub fn target(&self) -> String {
         let pairs: Vec<String> = self
             .query
@@ -79,12 +79,12 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// Returns a real answer, if one is stored.
+/// Returns the operation's recorded answer, if one is stored.
 pub fn answer(operation_id: &str) -> Option<Value> {
     read(operation_id)
 }
 
-/// Returns the request body of an operation that has one.
+/// Returns the example request body, if the operation has one.
 pub fn body(operation_id: &str) -> Option<Value> {
     read(&format!("{operation_id}.request"))
 }

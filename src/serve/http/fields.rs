@@ -1,16 +1,16 @@
-//! Defines the field types of a parameter struct (`query!` in `endpoint.rs`), how their values are
-//! read, and from which texts.
+//! Defines the field types of a parameter struct (`query!` in `endpoint.rs`), and how field values
+//! are parsed from parameter strings.
 
 use jiff::civil::Date;
 
-/// Value that is parsed from a checked text.
+/// Value that is parsed from a checked string.
 pub trait Value<'a>: Sized {
     const TYPE: ValueType;
 
     fn read(text: &'a str) -> Option<Self>;
 }
 
-/// Kinds of texts from which a value can be parsed.
+/// Kinds of strings from which a value can be parsed.
 #[derive(Debug, Clone, Copy)]
 pub enum ValueType {
     Flag,
@@ -49,7 +49,7 @@ values! {
     usize: ValueType::Integer { min: 0, max: i64::MAX },
 }
 
-/// Number of values of a field: exactly one, at most one, or a list, which is empty if the
+/// Number of values in a field: exactly one, at most one, or a list. The list is empty if the
 /// parameter is absent.
 #[derive(Debug, Clone, Copy)]
 pub enum Count {
@@ -62,7 +62,7 @@ pub enum Count {
 pub trait Field<'a>: Sized {
     const FORM: (Count, ValueType);
 
-    /// Parses the field; `None` if a required value is absent.
+    /// Parses the field. Returns `None` if a required value is absent.
     fn read(text: Option<&'a str>) -> Option<Self>;
 }
 

@@ -1,5 +1,5 @@
-//! Defines parameters that several families filter by: states, cities, ZIP codes and ranges of
-//! days.
+//! Defines filter parameters that several families share: states, cities, ZIP codes and date
+//! ranges.
 
 use jiff::civil::Date;
 
@@ -18,7 +18,7 @@ pub const ZIP: Parameter = Kind::Zip.described("Only in this ZIP code, five digi
 /// Checks that the requested states are covered.
 ///
 /// # Errors
-/// `coverage_unavailable` if one is not.
+/// `coverage_unavailable` if a state is not covered.
 pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()> {
     match states.iter().find(|state| !covered.contains(state)) {
         Some(state) => Err(not_covered(
@@ -30,8 +30,8 @@ pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()>
     }
 }
 
-/// Adds a notice to an answer without a record if the name has no searchable word, for example only
-/// an article or a legal form.
+/// Adds a notice to an answer without records if the name has no searchable word. Such a name
+/// contains, for example, only an article or a legal form.
 pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
     let searched = searched(name, Forms::OfStates);
     let is_general =
@@ -50,7 +50,7 @@ pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
     }
 }
 
-/// Range of days, both inclusive, in days since 1970-01-01; open on the side without a value.
+/// Inclusive date range, in days since 1970-01-01. The range is open on a side without a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DayRange {
     pub from: Option<i32>,
@@ -58,7 +58,7 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// Builds the range from two parameters, each with its name.
+    /// Builds the range from two parameters, each given with its name.
     ///
     /// # Errors
     /// `invalid_parameter` if the first day is after the last.
@@ -83,7 +83,7 @@ impl DayRange {
         self == Self::default()
     }
 
-    /// Reports whether a day from `first` to `last` lies in the range.
+    /// Reports whether any day from `first` to `last` lies in the range.
     pub fn overlaps(self, first: i32, last: i32) -> bool {
         self.from.is_none_or(|from| from <= last) && self.to.is_none_or(|to| first <= to)
     }

@@ -12,14 +12,15 @@ use super::response::{CSV, JSON_LD, PARQUET};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Json,
-    /// The same bytes as JSON, with the media type of linked data.
+    /// The same bytes as JSON, with the linked-data media type.
     LinkedData,
     /// CSV table of the records at this path in `data`.
     Csv(&'static str),
 }
 
-/// Reads the requested format from the parameter, otherwise from the header. A format other than
-/// JSON is written into the query in both cases, so both have the same ETag.
+/// Reads the requested format from the parameter or, if the parameter is absent, from the header. A
+/// format other than JSON is written into the query in both cases, so that both requests have the
+/// same ETag.
 ///
 /// # Errors
 /// `invalid_parameter` if the header accepts no available format.
@@ -91,7 +92,7 @@ pub fn is_html_preferred(headers: &HeaderMap) -> bool {
     accepted.of_html.0 > accepted.of_json.0
 }
 
-/// Weight of each format, from 0 to 1, and how specifically the header names it.
+/// Weight of each format, from 0 to 1, and how specifically the header names the format.
 struct Accepted {
     of_json: (f32, u8),
     of_linked_data: (f32, u8),
@@ -101,8 +102,8 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// The most specific media range of a format decides (RFC 9110, section 12.5.1). Without a
-    /// header, JSON has weight 1 and the other formats 0.
+    /// Reads the weights from the headers. The most specific media range for a format decides (RFC
+    /// 9110, section 12.5.1). Without a header, JSON has weight 1 and the other formats 0.
     fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers
             .get_all(header::ACCEPT)

@@ -1,6 +1,6 @@
-//! Limits how many requests that cost no token appear in the access log: a few for each client and
-//! minute. The others are counted, and the counts are logged after the minute. No client can
-//! therefore fill the log faster than a plan allows requests.
+//! Limits how many requests that cost no token appear in the access log: a few per client and
+//! minute. The other requests are only counted, and the counts are logged after the minute. No
+//! client can therefore fill the log faster than a plan allows requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
-/// Maximum number of lines in that time, for one client and in total.
+/// Maximum number of log lines per interval, for one client and in total.
 const LINES_OF_CLIENT: u64 = 20;
 const LINES: u64 = 1_000;
 /// Maximum number of clients that are counted separately.
 const CLIENTS: usize = 1_000;
-/// Name under which the other clients are counted.
+/// Name under which all other clients are counted.
 const OTHERS: &str = "others";
 
 /// Counts the requests that cost no token.
@@ -37,15 +37,15 @@ struct Counts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogDecision {
     pub has_line: bool,
-    /// Clients with the number of their requests that the past minute's log omitted.
+    /// Clients, each with the number of its requests that were omitted from the past minute's log.
     pub left_out: Vec<(String, u64)>,
 }
 
 impl FreeRequestLog {
-    /// Counts a request of a client.
+    /// Counts a client's request.
     pub fn note(&self, client: &str, now: Timestamp) -> LogDecision {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A clock that was set back also begins a new minute.
+        // A clock that was set back also starts a new minute.
         let is_over = minute.began.is_none_or(|began| {
             !(SignedDuration::ZERO..INTERVAL).contains(&now.duration_since(began))
         });

@@ -1,7 +1,7 @@
-//! Checks the host of a request, against DNS rebinding. A server on plain HTTP at a loopback
-//! address can be reached by every page in the machine's browser. A page whose own name resolves to
-//! this server could read the answers as its own. Requests without a key are therefore answered
-//! only for names that cannot resolve elsewhere.
+//! Checks a request's host to prevent DNS rebinding. A server on plain HTTP at a loopback address
+//! can be reached by every page in the machine's browser. A page whose own name resolves to this
+//! server could read the answers as if they were its own. Requests without a key are therefore
+//! answered only for names that cannot resolve elsewhere.
 
 use std::net::IpAddr;
 
@@ -44,8 +44,8 @@ pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
     Err(Problem::of_field(Code::InvalidParameter, "Host", message))
 }
 
-/// IP addresses are safe. Among names, only those of localhost always resolve to this machine (RFC
-/// 6761, section 6.3).
+/// Reports whether a host is local. IP addresses are safe. Among names, only `localhost` and names
+/// below it always resolve to this machine (RFC 6761, section 6.3).
 fn is_local_host(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let address = name

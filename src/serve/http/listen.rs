@@ -1,5 +1,5 @@
 //! Listens on a socket and serves HTTP/1.1. Limits the size and time of request heads, the number
-//! of open connections, and how long a client may stop reading. Handles TLS. Reasons:
+//! of open connections, and how long a client may stop reading. Handles TLS. For the reasons, see
 //! `docs/decisions/0020-connections-and-bytes-in-flight.md`.
 
 use std::convert::Infallible;
@@ -33,13 +33,14 @@ use super::connections::{Connections, Place};
 use super::refusal::Explained;
 use pubdata_core::error::{Error, Result};
 
-/// Largest head that is read; `Limits` rejects smaller ones with an explanation.
+/// Largest request head that is read, in bytes. The lower limits in `Limits` reject a head with an
+/// explanation.
 const HEAD_BYTES: usize = 64 * 1024;
 const HEADERS: usize = 256;
 /// Pause before the next accept if the system has no free file descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Service that answers requests; each request gets a clone.
+/// Service that answers requests. Each request gets a clone of the service.
 pub trait Answers:
     tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
     + Clone
@@ -64,10 +65,10 @@ impl<
 pub struct Transport {
     pub tls: Option<Arc<ServerConfig>>,
     pub connections: Arc<Connections>,
-    /// Time limit for the TLS handshake, and for the head of a request, counted from when the
-    /// server waits for its first byte.
+    /// Time limit for the TLS handshake, and for the head of a request. The time for a head starts
+    /// when the server begins to wait for its first byte.
     pub head_time: Duration,
-    /// How long a client may read nothing of what it is sent.
+    /// How long a client may go without reading any of the bytes that are sent to it.
     pub write_time: Duration,
     /// How long active requests may take after the stop signal.
     pub drain_limit: Duration,
@@ -237,7 +238,7 @@ struct Bounded {
     stream: TcpStream,
     place: Place,
     write_time: Duration,
-    /// Timer for the longest permitted time without progress of a write.
+    /// Timer for the longest time that a write may make no progress.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 

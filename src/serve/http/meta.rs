@@ -1,4 +1,4 @@
-//! Defines the `meta` of an answer: datasets, notices, coverage and paging.
+//! Defines the `meta` object of an answer: datasets, notices, coverage and paging.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use pubdata_store::Manifest;
 /// Notice for answers from a release that was built from samples.
 pub const SAMPLE_RELEASE: &str = "This release was built from samples: most records are missing, some may be invented, and counts are not national counts.";
 
-/// Content of `meta` besides request id and release.
+/// Content of `meta` except the request id and the release.
 #[derive(Debug, Default)]
 pub struct Meta {
     /// Datasets that the answer is based on.
@@ -58,7 +58,7 @@ pub struct Page {
     pub limit: usize,
     /// Number of items on this page.
     pub count: usize,
-    /// Send it as `cursor` for the next page; null on the last page.
+    /// Value to send as `cursor` for the next page; null on the last page.
     pub next_cursor: Option<String>,
     /// Number of items on all pages; exact or a lower bound, see `total_relation`.
     pub total: usize,
@@ -76,7 +76,7 @@ fn relation<S: Serializer>(is_total_exact: &bool, serializer: S) -> Result<S::Ok
 }
 
 impl Meta {
-    /// Builds `meta` for an answer from datasets whose coverage `scope` describes.
+    /// Builds `meta` for an answer from the given datasets. `scope` describes their coverage.
     pub fn for_datasets(datasets: &[&'static str], scope: String) -> Self {
         Self {
             datasets: datasets

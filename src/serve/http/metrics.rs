@@ -39,7 +39,7 @@ pub struct StreamNumbers {
     pub bytes: usize,
 }
 
-/// Resources that clients use now, for `/metrics`.
+/// Resources that clients are using now, for `/metrics`.
 #[derive(Debug, Clone, Copy)]
 pub struct TransportNumbers {
     pub running: usize,
@@ -64,7 +64,7 @@ impl Default for Metrics {
         let [release_loads, release_failures] =
             ["loaded", "failed"].map(|outcome| loads.get_or_create_owned(&[("outcome", outcome)]));
         let mut registry = Registry::default();
-        // The registry appends a full stop to a help text.
+        // The registry appends a full stop to each help text.
         registry.register(
             "pubdata_http_request_duration_seconds",
             "Time to answer, by route and status",
@@ -85,7 +85,8 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts an answered request; `route` is the pattern of its path, `None` if no route matches.
+    /// Counts an answered request. `route` is the request's path pattern, or `None` if no route
+    /// matches.
     pub fn record(&self, route: Option<Route>, status: StatusCode, duration: Duration) {
         self.requests
             .get_or_create(&Answer {
@@ -176,7 +177,8 @@ impl Metrics {
     }
 }
 
-/// Returns for each task that expects an edition how late the edition is, in seconds.
+/// Returns, for each task that expects an edition, the number of seconds by which the edition is
+/// late.
 fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
     let today = now.to_zoned(TimeZone::UTC).date();
     let seconds = |task_id: &str| {
@@ -193,11 +195,11 @@ fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
         .collect()
 }
 
-/// Task, dataset and column, then the number of records with a publisher's text and the number of
-/// those whose text has no known meaning.
+/// Task, dataset and column, followed by two counts: the records with a value from the publisher,
+/// and the records whose value has no known meaning.
 type WordRows = (String, String, String, u64, u64);
 
-/// Returns the counts of known and unknown texts in each task's coded columns.
+/// Returns the counts of known and unknown values in each task's coded columns.
 fn words(release: &Manifest) -> Vec<WordRows> {
     let of_dataset = |(dataset_id, dataset): (&String, &DatasetEntry)| {
         let words = dataset.words().into_iter();
@@ -226,7 +228,7 @@ struct Answer {
 /// Pattern of a path, stored once for all requests.
 #[derive(Debug, Clone)]
 pub enum Route {
-    /// Path of the route table.
+    /// Path in the route table.
     Endpoint(&'static str),
     Page(MatchedPath),
 }
@@ -358,7 +360,7 @@ fn gauge<T: EncodeLabelValue, const N: usize>(
 mod tests {
     use super::*;
 
-    /// The expected text follows the OpenMetrics specification 1.0.
+    /// The expected output follows the OpenMetrics specification 1.0.
     #[test]
     fn everything_is_written_as_open_metrics() {
         let metrics = Metrics::default();

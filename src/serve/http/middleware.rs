@@ -1,6 +1,6 @@
-//! Wraps every request and answer. A request gets an id and is charged to its client; its head and
-//! duration are limited, panics are caught, and the access log records it. Answers leave complete,
-//! and their bytes are counted until the client has taken them.
+//! Wraps every request and answer. Each request gets an id and is charged to its client. The
+//! middleware limits the request's head and duration, catches panics and writes the access log.
+//! Answers leave complete, and their bytes are counted until the client has taken them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::http::{cors, etag};
 const BUSY_SECONDS: u64 = 5;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Decides from the headers who pays for a request.
+/// Determines from the headers who pays for a request.
 pub type PayerOf = fn(&HeaderMap) -> Payer;
 
 /// Wraps the answers of the axum router.
@@ -48,9 +48,9 @@ pub async fn guard_page(
     guard(service, route, pays, request, |request| next.run(request)).await
 }
 
-/// Wraps every answer; `route` is the pattern of its path, `None` if no route matches. The handler
-/// finds [`Metered`](super::service::Metered) among the request's extensions and must refuse a
-/// client without a token.
+/// Wraps every answer. `route` is the request's path pattern, or `None` if no route matches. The
+/// handler finds [`Metered`](super::service::Metered) among the request's extensions and must
+/// refuse a client without a token.
 pub async fn guard<F: Future<Output = Response>>(
     service: Arc<Service>,
     route: Option<Route>,
@@ -137,8 +137,8 @@ pub async fn guard<F: Future<Output = Response>>(
     response
 }
 
-/// Completes an answer, so that no encoder and no uncounted bytes wait for a client that stops
-/// reading. An answer in pieces counts each piece itself.
+/// Completes an answer before it is sent, so that no encoder and no uncounted bytes wait for a
+/// client that stops reading. An answer that is sent in pieces counts each piece itself.
 async fn hold(
     service: &Service,
     response: Response,
@@ -210,7 +210,7 @@ fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Builds the problem of a request that takes too long. A retry can succeed, because the data it
+/// Builds the problem for a request that takes too long. A retry can succeed, because the data it
 /// needs is often in memory by then.
 fn too_long(limit: Duration) -> Problem {
     let detail = format!("no answer within {limit:?}, the time limit of a request");

@@ -1,6 +1,6 @@
 //! Processes every request and answer: id, limits, key, rate limit, parameters, release, ETag,
-//! envelope, problems, metrics. Families declare the endpoints; this module does not know any of
-//! them.
+//! envelope, problems and metrics. Families declare the endpoints; this module does not know any
+//! family.
 
 pub mod allowance;
 pub mod auth;

@@ -1,4 +1,4 @@
-//! Suggests the valid name for a mistyped one.
+//! Suggests the valid name for a mistyped name.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use strsim::levenshtein;
 /// Longer names are truncated before they are compared.
 const MAX_CHARACTERS: usize = 64;
 
-/// Limits of listed candidates and of suggestions.
+/// Maximum number of listed candidates and of suggestions.
 const MAX_LISTED: usize = 30;
 const MAX_ALIKE: usize = 3;
 
-/// Words that callers write, and the valid name or value with the same meaning. The hint suggests
-/// that value where it is valid.
+/// Words that callers write, each with the valid name or value that has the same meaning. The hint
+/// suggests that name or value if it is a valid candidate.
 const MEANINGS: [(&str, &str); 36] = [
     ("age", "demographics"),
     ("category", "line_items"),
@@ -76,7 +76,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// Writes the hint for an unknown name. The first of these rules that matches decides:
 ///
 /// 1. names with the same words
-/// 2. names with the same meaning, or with all words of the other
+/// 2. names with the same meaning, or names that share all words of the shorter one
 /// 3. the nearest name
 /// 4. names with the same last word (`_from`)
 /// 5. all valid names
@@ -122,7 +122,7 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
     }
 }
 
-/// Returns the words of a name, in lower case and singular.
+/// Returns the words of a name, in lower case and in the singular.
 fn words(name: &str) -> BTreeSet<String> {
     let words = name
         .split(|c: char| !c.is_ascii_alphanumeric())

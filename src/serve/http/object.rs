@@ -7,13 +7,13 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Fields of an object with their JSON texts.
+/// Fields of an object, each with the JSON text of its value.
 pub type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// Reads an object; `None` if the text is another JSON value.
+/// Reads an object. Returns `None` if the text is a JSON value of another type.
 ///
 /// # Errors
-/// Invalid JSON, or a field that occurs twice.
+/// The text is not valid JSON, or a field occurs twice.
 pub fn read(text: &[u8]) -> serde_json::Result<Option<Fields<'_>>> {
     let value: &RawValue = serde_json::from_slice(text)?;
     if !value.get().starts_with('{') {

@@ -15,7 +15,7 @@ pub struct Paging<'a> {
     release_id: &'a ReleaseId,
     filters: String,
     pub limit: usize,
-    /// Sort key after which the page begins; `None` for the first page.
+    /// Sort key after which the page begins, or `None` for the first page.
     pub after: Option<String>,
 }
 
@@ -23,8 +23,8 @@ impl<'a> Paging<'a> {
     /// Reads the cursor.
     ///
     /// # Errors
-    /// `invalid_cursor` if the text is not a cursor, or belongs to other filters or another
-    /// release.
+    /// `invalid_cursor` if the string is not a cursor, or if the cursor belongs to other filters or
+    /// another release.
     pub fn new(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let (release_id, filters) = (
             &call.release.manifest.release_id,
@@ -47,7 +47,8 @@ impl<'a> Paging<'a> {
     }
 }
 
-/// Start of a page, by position, in a list that was found completely or up to the end of the page.
+/// Start of a page as a position in a list. The list was found completely or up to the end of the
+/// page.
 pub struct ListPaging<'a> {
     paging: Paging<'a>,
     /// Position of the page's first record.
@@ -58,7 +59,7 @@ impl<'a> ListPaging<'a> {
     /// Reads the cursor.
     ///
     /// # Errors
-    /// As for [`Paging::new`].
+    /// The same as for [`Paging::new`].
     pub fn new(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let paging = Paging::new(call, limit, cursor)?;
         let first = paging
@@ -75,7 +76,8 @@ impl<'a> ListPaging<'a> {
         self.paging.limit
     }
 
-    /// Returns the end of the page: so many records must be sorted.
+    /// Returns the end position of the page, which is also the number of records that must be
+    /// sorted.
     pub fn end(&self) -> usize {
         self.first.saturating_add(self.limit())
     }
@@ -86,13 +88,13 @@ impl<'a> ListPaging<'a> {
         &found[start..found.len().min(self.end())]
     }
 
-    /// Builds the page of `meta` for a list that was found completely.
+    /// Builds the paging data for a list that was found completely.
     pub fn page_of_all(&self, total: usize) -> Page {
         let is_cut = false;
         self.page(total, is_cut)
     }
 
-    /// Builds the page of `meta`; `is_cut` means that more records may match.
+    /// Builds the paging data. `is_cut` means that more records may match.
     pub fn page(&self, total: usize, is_cut: bool) -> Page {
         let count = total.saturating_sub(self.first).min(self.limit());
         let end = self.first + count;
@@ -107,7 +109,7 @@ impl<'a> ListPaging<'a> {
         }
     }
 
-    /// Returns the cursor of a page that begins at a position.
+    /// Returns the cursor for a page that begins at a position.
     pub fn cursor(&self, position: usize) -> String {
         self.paging.cursor(&position.to_string())
     }

@@ -1,5 +1,5 @@
-//! Declares parameters: the rules for the texts of a query string (`query.rs`) and their schemas in
-//! the OpenAPI document.
+//! Declares query parameters: the rules that their values must follow (`query.rs`), and their
+//! schemas in the OpenAPI document.
 
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ use pubdata_core::contract::Contracts;
 pub struct Parameter {
     pub name: &'static str,
     pub kind: Kind,
-    /// Bounds on the number of values; `None` for a parameter with a single value.
+    /// Bounds on the number of values, or `None` for a parameter with a single value.
     pub list: Option<(usize, Option<usize>)>,
-    /// Text that applies if the parameter is absent.
+    /// Value that applies if the parameter is absent.
     pub default: Option<&'static str>,
-    /// Message if the parameter is absent; `None` if it is optional.
+    /// Message for an absent parameter, or `None` if the parameter is optional.
     pub required: Option<&'static str>,
     pub description: &'static str,
 }
 
-/// Rule for a parameter's text, or for each value of its comma list.
+/// Rule for a parameter's value, or for each value in a comma-separated list.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     Integer {
@@ -36,14 +36,15 @@ pub enum Kind {
         max: f64,
     },
     Flag,
-    /// A value of a contract's column: dataset and column.
+    /// A value of a contract column, given by dataset and column.
     OneOf(&'static str, &'static str),
-    /// A value of a contract's column that has a note with this name: dataset, column and note.
+    /// A value of a contract column that has a note with this name: dataset, column and note.
     OneWithNote(&'static str, &'static str, &'static str),
-    /// One of these words.
+    /// One of the given words.
     Word(&'static [&'static str]),
     Date,
-    /// A text within these numbers of characters, with at least one ASCII letter or digit.
+    /// A string with at least one ASCII letter or digit. Its length in characters lies within these
+    /// bounds.
     Text {
         min: usize,
         max: usize,
@@ -56,29 +57,30 @@ pub enum Kind {
     Zip,
     /// A state by postal code or name, in any case.
     State,
-    /// A text with its own pattern.
+    /// A string with its own pattern.
     Form(TextForm),
     /// The answer's format: JSON by default, or a table of the records at this path in `data`.
     Format(&'static str),
-    /// A value of a contract's column to include, or with a `-` prefix to exclude: dataset and
-    /// column.
+    /// A value of a contract column to include, or to exclude if it has a `-` prefix. The column is
+    /// given by dataset and column name.
     Signed(&'static str, &'static str),
-    /// A cursor from the previous page; `cursor.rs` reports its errors.
+    /// A cursor from the previous page. `cursor.rs` reports its errors.
     Cursor,
 }
 
-/// Pattern that a text must match.
+/// Pattern that a string must match.
 #[derive(Debug, Clone, Copy)]
 pub struct TextForm {
     /// Regular expression in the OpenAPI document.
     pub pattern: &'static str,
-    /// Description of the text with an example, for messages.
+    /// Description of a valid string with an example, for messages.
     pub description: &'static str,
 }
 
-/// Letters of a state name. The check also rejects texts that match but name no state.
+/// Pattern for the letters of a state name. The check also rejects strings that match the pattern
+/// but name no state.
 pub const STATE_PATTERN: &str = "^[A-Za-z][A-Za-z. ]*[A-Za-z.]$";
-/// Line that is not blank.
+/// Pattern for a line that is not blank.
 const LINE: &str =
     "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
 
@@ -103,19 +105,19 @@ pub const LIMIT: Parameter = Kind::Integer { min: 1, max: 100 }
     .or("25")
     .described("Number of records on a page.");
 
-/// Formats of answers that have records.
+/// Formats for answers that contain records.
 pub const FORMATS: &[&str] = &["json", "csv"];
 
-/// Declares the `format` parameter of an endpoint that can answer with a table. `rows` is the
-/// member of `data` that holds the list, or a list within a list (`series/values`). If it is empty,
-/// `data` is the list.
+/// Declares the `format` parameter for an endpoint that can answer with a table. `rows` is the
+/// field of `data` that contains the list, or a list within a list (`series/values`). If it is
+/// empty, `data` is the list.
 pub const fn format(rows: &'static str) -> Parameter {
     Kind::Format(rows)
         .described("`csv`: the records as a table instead of JSON; all pages if `limit` is absent. `Accept: text/csv` has the same effect.")
         .named("format")
 }
 
-/// Parameters of an endpoint that has no others.
+/// Parameters of an endpoint that has no other parameters.
 pub const RELEASE_PARAMETERS: &[Parameter] = &[RELEASE, AS_OF];
 
 impl Kind {
@@ -135,7 +137,7 @@ impl Kind {
         self.parameter().described(description)
     }
 
-    /// Sets the text that applies if the parameter is absent.
+    /// Sets the value that applies if the parameter is absent.
     pub const fn or(self, default: &'static str) -> Parameter {
         Parameter {
             default: Some(default),
@@ -159,7 +161,7 @@ impl Kind {
         }
     }
 
-    /// Reports whether every text of this kind can be read as the value type.
+    /// Reports whether every string of this kind can be parsed as the value type.
     const fn is_read_as(self, value_type: ValueType) -> bool {
         match (self, value_type) {
             (
@@ -177,7 +179,7 @@ impl Kind {
         }
     }
 
-    /// Reports whether the kind has a fixed set of values, so that a list must not repeat one.
+    /// Reports whether the kind has a fixed set of values, so that a list must not repeat a value.
     fn is_choice(self) -> bool {
         matches!(
             self,
@@ -185,7 +187,7 @@ impl Kind {
         )
     }
 
-    /// Checks a text, or one item of a list.
+    /// Checks a value, or one item of a list.
     fn check(self, text: &str, contracts: &Contracts) -> Result<(), String> {
         match self {
             Self::Integer { min, max } => match text.parse::<i64>() {
@@ -263,7 +265,7 @@ impl Kind {
         }
     }
 
-    /// Returns the JSON schema of a text, or of one item of a list.
+    /// Returns the JSON schema for a value, or for one item of a list.
     fn schema(self, contracts: &Contracts) -> Value {
         match self {
             Self::Integer { min, max } => {
@@ -320,7 +322,7 @@ impl Parameter {
         self
     }
 
-    /// Builds the parameter of a struct's field; the parameter's description is used only if the
+    /// Builds the parameter for a struct field. The parameter's own description is used only if the
     /// field has none.
     pub const fn of_field(
         mut self,
@@ -389,7 +391,7 @@ impl Parameter {
         list
     }
 
-    /// Normalises a checked text for handlers: states become postal codes.
+    /// Normalises a checked value for handlers: state names become postal codes.
     pub fn canonical(&self, text: String) -> String {
         match self.kind {
             Kind::State => text
@@ -401,7 +403,7 @@ impl Parameter {
         }
     }
 
-    /// Checks a text against the declaration.
+    /// Checks a value against the declaration.
     ///
     /// # Errors
     /// A message for the client.
@@ -433,7 +435,7 @@ pub fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// Returns the message for a text that names no state.
+/// Returns the message for a string that names no state.
 pub fn not_a_state(text: &str) -> String {
     format!(
         "`{}` is not a U.S. state: give its postal code or name, such as CA or California",
@@ -453,7 +455,7 @@ fn one_of(word: &str, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Returns the values that a contract's column allows.
+/// Returns the values that a contract column allows.
 pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> Vec<&'a str> {
     let column = contracts
         .get(dataset_id)
@@ -470,7 +472,7 @@ pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> 
         .unwrap_or_default()
 }
 
-/// Returns the values of a contract's column that have a note with this name.
+/// Returns the values of a contract column that have a note with this name.
 pub fn noted<'a>(
     contracts: &'a Contracts,
     dataset_id: &str,

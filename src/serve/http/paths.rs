@@ -39,7 +39,7 @@ impl Paths {
         Self(paths)
     }
 
-    /// Returns the match of a path; `None` if no endpoint has it.
+    /// Returns the match for a path, or `None` if no endpoint has the path.
     pub fn at(&self, path: &str) -> Option<Found> {
         let found = self.0.at(path).ok()?;
         let decoded = |text: &str| {

@@ -1,4 +1,4 @@
-//! Matches texts against the patterns of the OpenAPI document, so that the server accepts exactly
+//! Matches strings against the patterns in the OpenAPI document, so that the server accepts exactly
 //! what the document describes.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use regex::Regex;
 
 static COMPILED: LazyLock<RwLock<HashMap<&'static str, Regex>>> = LazyLock::new(RwLock::default);
 
-/// Reports whether a text matches.
+/// Reports whether a string matches a pattern.
 pub fn matches(pattern: &'static str, text: &str) -> bool {
     if let Some(known) = COMPILED
         .read()

@@ -1,6 +1,6 @@
-//! Determines the address that a request counts for: the address of the connection, or the one that
-//! trusted proxies report. For IPv6 the 64-bit network counts, because one customer has all of its
-//! addresses.
+//! Determines the address that a request counts for: the address of the connection, or the address
+//! that trusted proxies report. IPv6 requests count for their 64-bit network, because one customer
+//! has all addresses of such a network.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -34,9 +34,9 @@ pub fn name(address: IpAddr) -> String {
 }
 
 /// Returns the client address that the outermost of `trusted_hops` proxies saw. Each proxy appends
-/// what it sees, so only entries counted from the end are trusted, whatever a client wrote before
-/// them. Empty entries are ignored (RFC 9110, section 5.6.1). Returns `None` if the header has no
-/// such entry or it is not an address.
+/// the address that it sees. Only entries counted from the end are therefore trusted, whatever a
+/// client wrote before them. Empty entries are ignored (RFC 9110, section 5.6.1). Returns `None` if
+/// the header has no such entry or the entry is not an address.
 pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
     let lines = headers
         .get_all("x-forwarded-for")
@@ -47,8 +47,8 @@ pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
         .map(<[u8]>::trim_ascii)
         .filter(|entry| !entry.is_empty())
         .collect();
-    // Fewer entries than proxies: the request entered at an inner proxy, and the first entry is the
-    // address that this proxy saw.
+    // If the header has fewer entries than proxies, the request entered at an inner proxy. The
+    // first entry is the address that this proxy saw.
     let entry = entries
         .get(entries.len().saturating_sub(trusted_hops))
         .or_else(|| entries.first())?;

@@ -1,7 +1,7 @@
-//! Sends answers in pieces if they are too large for memory. A piece is made when the connection
-//! polls for it, and counts among the bytes in flight until it is taken. A slow client therefore
-//! slows down the production. The time limit of a request ends when its first piece is ready. After
-//! that, the connection closes if the client stops reading (`listen.rs`).
+//! Sends answers in pieces if they are too large for memory. Each piece is produced when the
+//! connection polls for it, and counts as bytes in flight until the client has taken it. A slow
+//! client therefore slows down the production. The time limit of a request ends when the first
+//! piece is ready. After that, the connection closes if the client stops reading (`listen.rs`).
 
 use std::io;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use pubdata_core::error::Result;
 /// Approximate size of a piece.
 pub const PIECE_BYTES: usize = 64 << 10;
 
-/// Interval between two attempts to reserve bytes when other answers use the whole quota.
+/// Interval between two attempts to reserve bytes when other answers use the entire quota.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Marks an answer that counts its bytes itself and is not compressed.
+/// Marker for an answer that counts its bytes itself and is not compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// The body is complete.
@@ -30,9 +30,10 @@ pub enum Counted {
     Streamed,
 }
 
-/// Builds a response whose body is made piece by piece; `kept` lives until the last piece is taken.
-/// The answer is aborted if a piece fails, or finds no quota for as long as a client may read
-/// nothing. The connection then ends without the end of the body, so the client sees an error.
+/// Builds a response whose body is produced piece by piece. `kept` lives until the last piece is
+/// taken. The answer is aborted if a piece fails, or if a piece gets no quota within the time that
+/// a client may read nothing. The connection then closes before the end of the body, so the client
+/// sees an error.
 pub fn in_pieces<K: Send + 'static>(
     service: &Service,
     client: &Client,
@@ -65,7 +66,7 @@ pub fn in_pieces<K: Send + 'static>(
     )
 }
 
-/// Builds a response from a complete body whose quota was reserved before the body was made.
+/// Builds a response from a complete body whose quota was reserved before the body was built.
 pub fn whole(bytes: Bytes, share: QuotaGuard) -> Response {
     marked(
         Response::new(Body::from(held(bytes, share))),

@@ -1,5 +1,5 @@
-//! Reports failures to callers as RFC 9457 problem details. Codes are stable; texts may change. The
-//! statuses are those of the specification, plus 405 for a wrong method and 503 for temporary
+//! Reports failures to callers as RFC 9457 problem details. Codes are stable; messages may change.
+//! The statuses are those of the specification, plus 405 for a wrong method and 503 for temporary
 //! failures. Requests that HTTP would answer with 406, 413, 414 or 415 get 400. Problems are short,
 //! whatever the size of the request.
 
@@ -14,7 +14,7 @@ use crate::release::release_unavailable::ReleaseUnavailable;
 use pubdata_core::error::Error;
 use pubdata_store::Manifest;
 
-/// Kind of failure, as a stable word for programs; `x-problems` describes what to do about each.
+/// Kind of failure, as a stable code for programs; `x-problems` describes how to handle each code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ProblemCode")]
@@ -41,7 +41,7 @@ pub enum Code {
 /// Description of a code, for the OpenAPI document and the docs page.
 pub struct CodeEntry {
     pub code: Code,
-    /// Word in answers.
+    /// Name of the code in answers.
     pub name: &'static str,
     pub status: u16,
     pub title: &'static str,
@@ -119,15 +119,15 @@ impl Code {
 /// Seconds after which a release that is being loaded is likely to be ready.
 const LOADING_SECONDS: u64 = 2;
 
-/// Limits, in characters, of a detail, of the message for a field, and of the field's name and the
-/// path.
+/// Maximum length, in characters, of a detail, of the message for a field, and of the field's name
+/// and the path.
 const MAX_DETAIL: usize = 1_000;
 const MAX_MESSAGE: usize = 400;
 const MAX_NAME: usize = 200;
-/// Maximum number of listed fields, and of candidates.
+/// Maximum number of listed fields and of listed candidates.
 const MAX_LISTED: usize = 20;
 
-/// Truncates a text to `most` characters.
+/// Truncates a string to `most` characters.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -148,7 +148,7 @@ pub struct FieldError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
-    /// The failure and what to do about it; readable without context.
+    /// Description of the failure and of what to do about it, readable without context.
     pub detail: String,
     pub errors: Vec<FieldError>,
     /// Possible meanings of an ambiguous identifier.
@@ -188,7 +188,7 @@ impl Problem {
         }
     }
 
-    /// Builds the problem of a server failure: the cause goes to the log, not to the caller.
+    /// Builds the problem for a server failure. The cause goes to the log, not to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!("request failed: {cause}");
         Self::new(
@@ -197,7 +197,7 @@ impl Problem {
         )
     }
 
-    /// Returns the problem in the form for callers, for a request or for one item of a batch.
+    /// Returns the problem in the public format, for a request or for one item of a batch.
     pub fn shown<'a>(
         &'a self,
         public_url: &str,
@@ -223,7 +223,7 @@ impl Problem {
         }
     }
 
-    /// Returns the invalid fields in the form for callers.
+    /// Returns the invalid fields in the public format.
     pub fn shown_errors(&self) -> Vec<FieldErrorDetails<'_>> {
         let errors = self.errors.iter().take(MAX_LISTED);
         errors
@@ -249,7 +249,7 @@ impl Problem {
     }
 }
 
-/// RFC 9457 problem details. `code` is the contract; texts may change.
+/// RFC 9457 problem details. `code` is stable; texts may change.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct ProblemDetails<'a> {

@@ -1,6 +1,7 @@
 //! Parses a query string strictly: an unknown, repeated, empty or malformed parameter is an error
-//! that names it. A list may be one comma list or several parameters with the same name; both are
-//! read as one comma list. Handlers read a checked query as a struct (`query!` in `endpoint.rs`).
+//! that names it. A list may be one comma-separated value or several parameters with the same name;
+//! both are read as one comma-separated list. Handlers read a checked query as a struct (`query!`
+//! in `endpoint.rs`).
 
 use percent_encoding::percent_decode_str;
 
@@ -13,7 +14,8 @@ use pubdata_core::contract::Contracts;
 /// Maximum number of invalid parameters in a problem.
 const MAX_ERRORS: usize = 20;
 
-/// Singular and plural names of parameters; either is accepted where one of them is declared.
+/// Singular and plural names of parameters. Both names are accepted wherever one of them is
+/// declared.
 const NUMBERS: [(&str, &str); 1] = [("metric", "metrics")];
 
 /// Returns the other name under which a parameter is accepted.
@@ -42,7 +44,8 @@ impl Query {
         parameters: &'static [Parameter],
         contracts: &Contracts,
     ) -> Result<Self> {
-        // Index of the parameter, its name in the request and its text, in request order.
+        // Each entry has the index of the parameter, its name in the request and its value, in
+        // request order.
         let mut given: Vec<(usize, String, String)> = Vec::new();
         let mut errors = Vec::new();
         let mut wrong = |field: String, code: Code, message: String| {
@@ -122,13 +125,13 @@ impl Query {
         }
     }
 
-    /// Removes a parameter and returns its text if it was given.
+    /// Removes a parameter and returns its value if it was given.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         let place = self.0.iter().position(|(known, _)| *known == name)?;
         Some(self.0.remove(place).1)
     }
 
-    /// Sets the text of a parameter.
+    /// Sets the value of a parameter.
     pub(super) fn set(&mut self, name: &'static str, value: String) {
         self.take(name);
         self.0.push((name, value));
@@ -141,7 +144,8 @@ impl Query {
             .any(|parameter| self.get(parameter.name).is_some())
     }
 
-    /// Returns the text of a parameter if it is given. Handlers read parameters as structs.
+    /// Returns the value of a parameter if it is given. Handlers read parameters through structs
+    /// instead.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -149,7 +153,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the value of a struct's field.
+    /// Returns the value for a struct field.
     ///
     /// # Errors
     /// `missing_parameter` if the parameter is required and absent.

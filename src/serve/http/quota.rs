@@ -20,7 +20,7 @@ struct Taken {
     of_clients: HashMap<String, usize>,
 }
 
-/// Amount that a client uses; released when dropped.
+/// Guard for an amount that a client uses. The amount is released when the guard is dropped.
 #[derive(Debug)]
 pub struct QuotaGuard {
     quota: Arc<Quota>,
@@ -36,7 +36,7 @@ pub enum Exhausted {
 }
 
 impl Quota {
-    /// Creates a quota with a limit in total and a limit for each client.
+    /// Creates a quota with a limit in total and a limit per client.
     pub fn new(most: usize, limit_per_client: usize) -> Self {
         Self {
             most,
@@ -70,8 +70,8 @@ impl Quota {
         Ok(self.add(&mut taken, client, amount))
     }
 
-    /// Takes more for an answer that has begun; only the total limit applies. Returns `None` if it
-    /// is reached.
+    /// Takes a further amount for an answer that has already begun. Only the total limit applies.
+    /// Returns `None` if that limit is reached.
     pub fn take_more(self: &Arc<Self>, client: &str, amount: usize) -> Option<QuotaGuard> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = taken.sum.saturating_add(amount) <= self.most;

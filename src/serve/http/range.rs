@@ -1,4 +1,4 @@
-//! Parses the `Range` header. A single range is served; for several ranges the whole file is sent,
+//! Parses the `Range` header. A single range is served; for several ranges the entire file is sent,
 //! as RFC 9110 allows.
 
 use std::ops::Range;
@@ -7,13 +7,14 @@ use axum::http::{HeaderMap, header};
 
 use super::problem::{Code, Problem, Result};
 
-/// Returns the requested bytes of a file with this tag and size; `None` means the whole file.
+/// Returns the requested byte range of a file with this tag and size, or `None` for the entire
+/// file.
 ///
 /// # Errors
 /// `invalid_parameter` if the range contains no byte of the file.
 pub fn requested(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<Range<u64>>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // `If-Range` names another version of the file, so the client needs the whole file.
+    // `If-Range` names another version of the file, so the client needs the entire file.
     if text(header::IF_RANGE).is_some_and(|known| known != tag) {
         return Ok(None);
     }

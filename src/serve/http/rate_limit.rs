@@ -1,5 +1,5 @@
-//! Limits requests with one token bucket for each client: the plan's burst is the bucket's size,
-//! its rate refills it.
+//! Limits requests with one token bucket per client. The plan's burst is the bucket size, and the
+//! plan's rate refills the bucket.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::http::auth::Client;
 use crate::http::shared_limits::SharedLimits;
 use pubdata_store::Plan;
 
-/// Number of buckets from which full ones are removed.
+/// Number of buckets at which full buckets begin to be removed.
 const MANY: usize = 10_000;
 
 /// Token buckets of all clients, local or shared by several servers.
@@ -24,7 +24,7 @@ pub struct RateLimiter {
 #[derive(Default)]
 struct Buckets {
     of_clients: HashMap<String, TokenBucket>,
-    /// Number of buckets after full ones were last removed.
+    /// Number of buckets that remained when full buckets were last removed.
     left: usize,
 }
 
@@ -66,8 +66,8 @@ impl RateLimiter {
         shared.unwrap_or_else(|| self.take_locally(client, count, now))
     }
 
-    /// Returns the allowance with the tokens that are left now instead of those at the start of the
-    /// request.
+    /// Returns the allowance with the current number of tokens instead of the number at the start
+    /// of the request.
     pub async fn look(&self, client: &Client, now: Timestamp, before: Allowance) -> Allowance {
         if let Some(shared) = &self.shared
             && let Some(found) = shared.take(client, 0, 0.0).await
@@ -99,8 +99,8 @@ impl RateLimiter {
             of_clients: buckets,
             left,
         } = &mut *kept;
-        // A scan is worthwhile only after the number has doubled; otherwise every new address would
-        // trigger one.
+        // A scan is worthwhile only after the number of buckets has doubled; otherwise every new
+        // address would trigger a scan.
         if buckets.len() >= MANY.max(2 * *left) && !buckets.contains_key(&client.id) {
             buckets.retain(|_, bucket| filled(bucket, now) < bucket.plan.burst as f64);
             *left = buckets.len();
@@ -135,7 +135,8 @@ fn cost(plan: Plan, count: u64) -> f64 {
     (count as f64).min((plan.burst as f64 - 1.0).max(1.0))
 }
 
-/// Returns the tokens of a bucket at a later time; a clock that was set back adds none.
+/// Returns the number of tokens in a bucket at a later time. A clock that was set back adds no
+/// tokens.
 fn filled(bucket: &TokenBucket, now: Timestamp) -> f64 {
     let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
     (bucket.tokens + seconds * bucket.plan.requests_per_minute as f64 / 60.0)
@@ -173,7 +174,7 @@ mod tests {
             (refused.is_allowed, refused.remaining, refused.retry_after),
             (false, 10, 2)
         );
-        // A batch of 100 items is larger than the bucket: it passes once the bucket is full, and
+        // A batch of 100 items is larger than the bucket. It passes once the bucket is full, and
         // leaves a debt.
         assert_eq!((at(1, 60).remaining, at(99, 60).is_allowed), (19, true));
         assert_eq!(at(1, 60).retry_after, 81);

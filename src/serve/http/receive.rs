@@ -1,5 +1,5 @@
-//! Receives the body of a request, limited in bytes, in time, and in number for each client.
-//! Meanwhile the connection may be evicted.
+//! Receives the body of a request. Limits the size of a body, the time for its arrival, and the
+//! number of bodies per client. The connection may be evicted while it waits for the body.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::service::Service;
 /// Time limit for a body to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Maximum number of bytes that are read and discarded of a body that is too large.
+/// Maximum number of bytes that are read and discarded from a body that is too large.
 const MAX_DROPPED_BYTES: usize = 64 << 20;
 
-/// Reads a body of at most `limit` bytes; the request counts for `client`.
+/// Reads a body of at most `limit` bytes. The request counts for `client`.
 ///
 /// # Errors
 /// `rate_limited` if the client is sending too many bodies; `invalid_parameter` if the body is too
@@ -48,8 +48,8 @@ pub async fn receive(
     }
 }
 
-/// Reads a body; `None` if it is larger than the limit. The excess is read and discarded up to
-/// [`MAX_DROPPED_BYTES`], because most clients read the answer only after they have sent
+/// Reads a body. Returns `None` if it is larger than the limit. The excess is read and discarded up
+/// to [`MAX_DROPPED_BYTES`], because most clients read the answer only after they have sent
 /// everything.
 async fn bytes_of(body: Body, limit: usize) -> std::result::Result<Option<Bytes>, axum::Error> {
     let (mut stream, mut kept, mut length) = (body.into_data_stream(), Vec::new(), 0);

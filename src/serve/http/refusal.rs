@@ -1,5 +1,5 @@
-//! Adds a problem document to the responses to malformed request heads. The HTTP library sends
-//! those with only a status.
+//! Adds a problem document to responses to malformed request heads. The HTTP library sends such
+//! responses with only a status.
 
 use std::io;
 use std::pin::Pin;
@@ -31,8 +31,8 @@ impl<S> Explained<S> {
     }
 }
 
-/// Returns the response with a body; `None` if the bytes are anything else. Answers of handlers
-/// never match, because they have an `X-Request-Id` header.
+/// Returns the response with a body, or `None` if the bytes are anything else. Answers from
+/// handlers never match, because they have an `X-Request-Id` header.
 fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
     let head = bytes
         .strip_prefix(b"HTTP/1.1 4")

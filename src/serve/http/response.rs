@@ -12,7 +12,7 @@ use super::service::Service;
 /// Initial capacity for an answer's headers, so that the map does not grow step by step.
 const HEADERS: usize = 16;
 
-/// Media types of files.
+/// Media types for files.
 pub const PARQUET: &str = "application/vnd.apache.parquet";
 pub const CSV: &str = "text/csv";
 /// Media type of linked data as JSON.
@@ -44,7 +44,7 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     response
 }
 
-/// Builds a successful answer; an answer without an ETag must not be cached.
+/// Builds a successful answer. An answer without an ETag must not be cached.
 pub fn answer_response(
     content_type: &'static str,
     body: Body,
@@ -121,7 +121,7 @@ pub fn problem_response(
     response
 }
 
-/// Sets a header, unless the text is not a valid value.
+/// Sets a header, unless the string is not a valid header value.
 pub fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::from_str(text) {
         headers.insert(name, value);

@@ -1,4 +1,5 @@
-//! Checks which records a key may see: those of the families whose scope it has.
+//! Checks which records a key may see. A key may see the records of the families whose scope it
+//! has.
 
 use super::endpoint::Call;
 use super::problem::{Code, Problem, Result};
@@ -15,8 +16,8 @@ pub fn scope_of(dataset_id: &str) -> Scope {
     }
 }
 
-/// Rejects a key that may not see a record. For a quarantined record, the dataset it was meant for
-/// decides.
+/// Rejects a key that may not see a record. For a quarantined record, the scope of the intended
+/// dataset decides.
 ///
 /// # Errors
 /// `insufficient_permission`.
@@ -31,11 +32,11 @@ pub fn check_record(call: &Call<'_>, id: &RecordId) -> Result<()> {
     )
 }
 
-/// Returns the parts of a dataset that a key may see: all of them, or of the quarantine those of
-/// its families.
+/// Returns the parts of a dataset that a key may see. For the quarantine, these are the parts of
+/// the key's families; for any other dataset, all parts.
 ///
 /// # Errors
-/// `insufficient_permission` if the key may see none.
+/// `insufficient_permission` if the key may see no part.
 pub fn visible_parts<'a>(
     call: &Call<'_>,
     dataset_id: &str,

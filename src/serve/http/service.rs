@@ -37,13 +37,14 @@ use pubdata_core::ids::{Digest, Hasher, ReleaseId};
 use pubdata_store::evidence::{ReplayView, ShownBytes};
 use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, redact_folders};
 
-/// Returns the current time; tests supply their own.
+/// Function that returns the current time; tests supply their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Maximum number of concurrent table downloads, in total and for each client.
+/// Maximum number of concurrent table downloads, in total and per client.
 const DOWNLOADS: usize = 32;
 const DOWNLOADS_OF_CLIENT: usize = 4;
-/// A lookup reads a few kilobytes, or an archive's member up to them.
+/// Limits for lookups. A lookup reads a few kilobytes; in an archive, it reads the member up to
+/// those bytes.
 const LOOKS: Bounds = Bounds {
     at_once: 4,
     waiting: 32,
@@ -51,7 +52,8 @@ const LOOKS: Bounds = Bounds {
     kept: 0,
     patience: Duration::MAX,
 };
-/// A receipt hashes whole parts again. Results are not kept, because the log grows.
+/// Limits for receipts. A receipt hashes entire parts again. Results are not kept, because the log
+/// grows.
 const RECEIPTS: Bounds = Bounds {
     at_once: 2,
     waiting: 32,
@@ -59,8 +61,8 @@ const RECEIPTS: Bounds = Bounds {
     kept: 0,
     patience: Duration::MAX,
 };
-/// A replay reads sources and builds tables. Its result is small and depends only on release and
-/// program.
+/// Limits for replays. A replay reads sources and builds tables. Its result is small and depends
+/// only on the release and the program.
 const REPLAYS: Bounds = Bounds {
     at_once: 2,
     waiting: 12,
@@ -79,15 +81,16 @@ pub struct Service {
     pub keys: KeyRing,
     pub limiter: RateLimiter,
     pub metrics: Metrics,
-    /// Permits for concurrent requests, and a separate limit for those without a key.
+    /// Permits for concurrent requests, and a separate limit for requests without a key.
     pub running: Arc<Quota>,
     running_anonymous: Arc<Quota>,
-    /// Permits for requests that wait for their bodies; each holds a connection.
+    /// Permits for requests that wait for their bodies. Each such request holds a connection.
     awaited: Arc<Quota>,
-    /// Permits for larger answers that clients have not read yet; each holds a connection.
+    /// Permits for larger answers that clients have not read yet. Each such answer holds a
+    /// connection.
     unread_answers: Arc<Quota>,
-    /// Permits for tables that are made while the client reads them. Each keeps a part, or a page
-    /// of a list, in memory for as long as its client takes.
+    /// Permits for tables that are produced while the client reads them. Each table keeps a part,
+    /// or a page of a list, in memory until its client has read it.
     downloads: Arc<Quota>,
     /// Bytes of answers that clients have not read yet.
     pub in_flight: Arc<Quota>,
@@ -100,13 +103,14 @@ pub struct Service {
     pub log_size: AtomicU64,
     /// Computation of inclusion proofs for records.
     pub receipts: Arc<SharedWork<Value>>,
-    /// Digest of the program's build and its contracts, which determine the form of answers.
+    /// Digest of the program's build and its contracts, which determine the format of answers.
     pub program: Digest,
     pub usage: Usage,
     /// Access-log limits for requests that cost no token.
     pub free_requests: FreeRequestLog,
     pub home: Home,
-    /// Home of keys and event log: the local home, or its copy of the shared store.
+    /// Home that contains the keys and the event log: the local home, or its copy of the shared
+    /// store.
     pub shared: Home,
     /// True if the last attempt to read the channel or its release failed.
     is_unreadable: AtomicBool,
@@ -114,11 +118,11 @@ pub struct Service {
 }
 
 impl Service {
-    /// Creates a service without a loaded release. `loads` read the data that each family keeps in
-    /// memory.
+    /// Creates a service without a loaded release. `loads` contains the functions that read the
+    /// data each family keeps in memory.
     ///
     /// # Errors
-    /// `Config` if a setting is invalid; `Store` if home or keys cannot be read.
+    /// `Config` if a setting is invalid; `Store` if the home or the keys cannot be read.
     pub fn new(
         settings: ServeSettings,
         contracts: Contracts,
@@ -216,7 +220,8 @@ impl Service {
     /// Follows the channel: loads its release and swaps it in if the channel has moved.
     ///
     /// # Errors
-    /// `Store` if channel or release cannot be read; the served release stays.
+    /// `Store` if the channel or the release cannot be read. The server keeps serving the current
+    /// release.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.catalog.refresh().await;
         self.is_unreadable
@@ -251,7 +256,7 @@ impl Service {
         redact_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
-    /// Takes the tokens that a batch costs beyond its request.
+    /// Takes the tokens that a batch costs in addition to its request.
     ///
     /// # Errors
     /// `rate_limited` if the client has too few tokens.
@@ -337,7 +342,7 @@ impl Service {
     /// Takes a permit to answer a request. Requests without a key share half of the permits.
     ///
     /// # Errors
-    /// `rate_limited` if no permit is free, or none for this client.
+    /// `rate_limited` if no permit is free in total or for this client.
     pub fn run(&self, client: &Client) -> problem::Result<Running> {
         let refusal = |exhausted| match exhausted {
             Exhausted::ClientLimit => retry_later(
@@ -384,7 +389,7 @@ impl Service {
     /// Takes a permit for a table download.
     ///
     /// # Errors
-    /// `rate_limited` if no permit is free, or none for this client.
+    /// `rate_limited` if no permit is free in total or for this client.
     pub fn download(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
             Exhausted::ClientLimit => retry_later("the client has reached its limit of concurrent table downloads; finish one of them"),
@@ -429,27 +434,28 @@ impl Service {
     }
 }
 
-/// Permit for a request that is being answered; released when dropped.
+/// Permit for a request that is being answered. It is released when dropped.
 #[derive(Debug)]
 pub struct Running {
     _place: QuotaGuard,
     _without_key: Option<QuotaGuard>,
 }
 
-/// Decides who pays a token for a request.
+/// Client that pays a token for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payer {
-    /// Free if the request only reads: health checks must always be answered, and page assets are a
-    /// few identical bytes for everyone.
+    /// The request is free if it only reads. Health checks must always be answered, and page assets
+    /// are a few identical bytes for all clients.
     Nobody,
-    /// The holder of the key in the headers, otherwise the address.
+    /// The holder of the key in the headers, or the address if the key is absent or invalid.
     Caller,
-    /// The holder of the key in a page's cookie; without one as `Caller`.
+    /// The holder of the key in a page's cookie. If the cookie has no key, the payer is the same as
+    /// for `Caller`.
     Visitor(Option<String>),
 }
 
-/// Returns the separate bucket for reading the documentation, of the same size as the client's own.
-/// Reading the documentation therefore uses none of the client's tokens.
+/// Returns a separate bucket for documentation requests. It has the same size as the client's own
+/// bucket, so reading the documentation uses none of the client's tokens.
 fn documentation_bucket(client: &Client, parts: &Parts) -> Option<Client> {
     let path = parts.uri.path();
     let is_page = matches!(parts.method, Method::GET | Method::HEAD)

@@ -18,11 +18,11 @@ use pubdata_core::error::{Error, Result};
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Pause after a failure, so that not every request waits for the time limit.
 const REST: Duration = Duration::from_secs(1);
-/// `Retry-After` of a refused client while the Redis server is unavailable.
+/// `Retry-After` value for a refused client while the Redis server is unavailable.
 const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
-/// Takes `count` tokens if the bucket holds `cost`. Returns whether it did, and the tokens that
-/// are left.
+/// Script that takes `count` tokens if the bucket contains at least `cost` tokens. Returns whether
+/// the tokens were taken, and how many are left.
 const TAKE: &str = r"
 local known = redis.call('HMGET', KEYS[1], 'tokens', 'at')
 local burst, per_second, count, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -46,7 +46,7 @@ pub struct SharedLimits {
     connection: OnceCell<ConnectionManager>,
     take: Script,
     when_unavailable: WhenUnavailable,
-    /// End of the pause after a failure, which also marks that the failure was logged.
+    /// End of the pause after a failure. A value also means that the failure was already logged.
     paused_until: Mutex<Option<Instant>>,
 }
 
@@ -55,8 +55,8 @@ impl SharedLimits {
     /// connecting yet.
     ///
     /// # Errors
-    /// `Config` if the address is invalid. The message does not repeat it, because it may hold a
-    /// password.
+    /// `Config` if the address is invalid. The message does not repeat the address, because it may
+    /// contain a password.
     pub fn new(url: &str, when_unavailable: WhenUnavailable) -> Result<Self> {
         let redis = Redis::open(url).map_err(|error| {
             Error::config(format!(
@@ -74,7 +74,8 @@ impl SharedLimits {
         })
     }
 
-    /// Takes tokens from a client's bucket; `None` if the server's own buckets decide instead.
+    /// Takes tokens from a client's bucket. Returns `None` if the server's own buckets decide
+    /// instead.
     pub async fn take(&self, client: &Client, count: u64, cost: f64) -> Option<Allowance> {
         let is_allowed = self.when_unavailable == WhenUnavailable::Open;
         let away = || {
@@ -113,8 +114,8 @@ impl SharedLimits {
         }
     }
 
-    /// Reports whether to contact the Redis server. While it is unavailable, only one request in
-    /// each pause does, so that the others do not wait.
+    /// Reports whether to contact the Redis server. While the server is unavailable, only one
+    /// request per pause contacts it, so that the other requests do not wait.
     fn may_contact(&self) -> bool {
         let (mut paused_until, now) = (self.lock(), Instant::now());
         match &mut *paused_until {

@@ -1,5 +1,6 @@
 //! Runs expensive work once for all concurrent callers, with limited concurrency, and caches the
-//! result. A caller waits up to a time limit; the work continues, so a later request finds it done.
+//! result. A caller waits up to a time limit. The work then continues, so that a later request
+//! finds the result.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,7 @@ use super::quota::{Exhausted, Quota, QuotaGuard};
 use pubdata_core::error;
 use pubdata_core::ids::{RecordId, ReleaseId};
 
-/// Subject of the work: a record of a release, about which facts never change.
+/// Subject of the work: a record in a release, whose facts never change.
 pub type Subject = (ReleaseId, RecordId);
 
 /// Result of the work, or the cause of a server failure.
@@ -25,7 +26,7 @@ type Running<T> = Shared<BoxFuture<'static, Outcome<T>>>;
 /// Seconds after which a rejected caller may retry.
 const RETRY_SECONDS: u64 = 5;
 
-/// Limits of one kind of work.
+/// Limits for one kind of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub at_once: usize,
@@ -71,8 +72,8 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
     /// `is_kept` confirms that it never changes.
     ///
     /// # Errors
-    /// `busy` if too much work waits or the caller's time limit ends; an internal error if the work
-    /// fails.
+    /// `busy` if too many tasks wait or the caller's time limit expires; an internal error if the
+    /// work fails.
     pub async fn done(
         self: &Arc<Self>,
         client: &str,

@@ -1,6 +1,6 @@
-//! Answers with a CSV table of the requested page or of a whole list. For a whole list, each page
-//! is made while earlier ones are sent. At most one page is in memory. A list that cannot be
-//! completed is aborted, so it never looks complete.
+//! Answers with a CSV table of the requested page or of a complete list. For a complete list, each
+//! page is produced while earlier pages are sent, and at most one page is in memory. If a list
+//! cannot be completed, the answer is aborted, so that it never looks complete.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ use pubdata_core::error::{self, Error};
 
 const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 
-/// Records on each later page of a whole list. The first page is no larger than that of any other
-/// request. Each page runs the search again.
+/// Number of records on each later page of a complete list. The first page is no larger than the
+/// page of any other request. Each page runs the search again.
 const RECORDS_PER_PAGE: usize = 1_000;
 
-/// Characters that are not encoded in a query.
+/// Characters that are not percent-encoded in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -47,7 +47,7 @@ pub struct TableRequest {
     pub endpoint: &'static Endpoint,
     pub service: Arc<Service>,
     pub release: Arc<Release>,
-    /// Path as it was sent, and the values of its placeholders.
+    /// Path as it was sent, and the values of the path's placeholders.
     pub path: String,
     pub values: Vec<(String, String)>,
     pub query: Query,
@@ -55,11 +55,11 @@ pub struct TableRequest {
     pub today: Date,
 }
 
-/// Answers with the records at `rows` of `data`.
+/// Answers with a table of the records at `rows` in `data`.
 ///
 /// # Errors
-/// The handler's; `invalid_parameter` if a whole list is requested with a cursor or the search
-/// cannot find all records; `rate_limited` if too many whole lists are being sent.
+/// The handler's errors; `invalid_parameter` if a complete list is requested with a cursor or the
+/// search cannot find all records; `rate_limited` if too many complete lists are being sent.
 pub async fn answer(
     request: TableRequest,
     rows: &'static str,
@@ -122,7 +122,7 @@ pub async fn answer(
 }
 
 impl TableRequest {
-    /// Appends a page of records; returns the number of rows and the paging of the list.
+    /// Appends a page of records. Returns the number of rows and the paging of the list.
     async fn write_page(
         &self,
         columns: &Columns,
@@ -155,7 +155,7 @@ impl TableRequest {
             body: &[],
             client: &self.client,
             today: self.today,
-            // A table has no member for the request id.
+            // A table has no field for the request id.
             request_id: "",
         };
         let mut json = Json::new();
@@ -185,15 +185,15 @@ impl TableRequest {
 struct Rest {
     request: TableRequest,
     columns: Columns,
-    /// Cursor of the next page; `None` after the last.
+    /// Cursor of the next page, or `None` after the last page.
     cursor: Option<String>,
-    /// Rows so far.
+    /// Number of rows written so far.
     count: usize,
 }
 
 impl Rest {
-    /// Returns the pages as a stream; each is made when the previous one is taken. An error ends
-    /// the connection without the end of the body.
+    /// Returns the pages as a stream. Each page is produced when the previous page is taken. An
+    /// error closes the connection before the end of the body.
     fn into_stream(self) -> impl Stream<Item = error::Result<Vec<u8>>> {
         try_unfold(self, |mut rest| async move {
             let Some(cursor) = rest.cursor.take() else {

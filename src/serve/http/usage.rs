@@ -1,5 +1,5 @@
 //! Counts the requests of each key since the server started, for `/v1/admin/usage`. Requests
-//! without a valid key are not counted here: their addresses are numerous, and their senders are
+//! without a valid key are not counted, because their addresses are numerous and their senders are
 //! unknown.
 
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ pub struct Usage {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Used {
     pub requests: u64,
-    /// Refused because the bucket was empty.
+    /// Requests that were refused because the bucket was empty.
     pub rate_limited: u64,
-    /// Refused for another reason.
+    /// Requests that were refused for another reason.
     pub refused: u64,
-    /// Failed because of a server error.
+    /// Requests that failed because of a server error.
     pub failed: u64,
     pub last_request_at: Timestamp,
 }
@@ -37,7 +37,7 @@ impl Usage {
         }
     }
 
-    /// Returns the start of the count.
+    /// Returns the time at which counting started.
     pub fn since(&self) -> Timestamp {
         self.since
     }
@@ -62,7 +62,7 @@ impl Usage {
         }
     }
 
-    /// Returns the counts of a key; `None` if it has sent no request.
+    /// Returns the counts of a key, or `None` if it has sent no request.
     pub fn get(&self, key_id: &str) -> Option<Used> {
         self.lock().get(key_id).cloned()
     }

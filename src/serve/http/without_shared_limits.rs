@@ -1,4 +1,4 @@
-//! Replaces `shared_limits.rs` in a build without the feature `redis`; rejects `--limits`.
+//! Replaces `shared_limits.rs` in a build without the feature `redis`, and rejects `--limits`.
 
 use pubdata_core::error::{Error, Result};
 

@@ -1,6 +1,6 @@
 //! Saves indexes over the parts of a dataset in files next to the copies of parts. A server maps
-//! them at its start instead of building them, and only pages that are read take memory. A file is
-//! named by its parts, and by all other inputs of the index.
+//! these files at startup instead of building the indexes, and only pages that are read take
+//! memory. The parts and all other inputs of an index determine its file name.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -39,7 +39,7 @@ impl<T: ArrowNativeType> Column<T> {
         }
     }
 
-    /// Returns the owned memory; zero for a mapped column.
+    /// Returns the size of the owned memory in bytes; zero for a mapped column.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Made(cells) => size_of::<T>() * cells.capacity(),
@@ -227,7 +227,8 @@ impl<T: Serialize + DeserializeOwned> Stored for Small<T> {
     }
 }
 
-/// An index, and the file that it is mapped from; `None` if it is in owned memory.
+/// An index, and the file from which it is mapped; the file is `None` if the index is in owned
+/// memory.
 #[derive(Debug)]
 pub struct Index<T> {
     index: T,
@@ -235,8 +236,9 @@ pub struct Index<T> {
 }
 
 impl<T> Index<T> {
-    /// Returns the inputs of an index other than its parts: its type, the program, `decided_by`,
-    /// and a sample hash. The hash function of keys can change with the standard library.
+    /// Returns the inputs of an index other than its parts: the index type, the program,
+    /// `decided_by`, and a sample hash. The sample hash is included because the hash function can
+    /// change with the standard library.
     pub fn form(program: &Digest, decided_by: &str) -> String {
         format!(
             "{} {program} {decided_by} {:016x}",

@@ -1,12 +1,12 @@
-//! Finds rows by an exact key of one or more texts. The index stores only a hash of each key, so
-//! keys cannot be read back.
+//! Finds rows by an exact key that consists of one or more strings. The index stores only a hash of
+//! each key, so keys cannot be read back.
 
 use crate::index::file::{Column, stored};
 use crate::index::key_hash::hash;
 use crate::index::search_near;
 
-/// Sorted hashes of keys, each with its row; twelve bytes per entry. Two keys with the same 64 bits
-/// are less likely than a wrong bit in memory.
+/// Sorted hashes of keys, each with its row; twelve bytes per entry. Two keys with the same 64-bit
+/// hash are less likely than a flipped bit in memory.
 #[derive(Debug, Default)]
 pub struct HashIndex {
     hashes: Column<u64>,
@@ -49,7 +49,7 @@ impl HashIndexBuilder {
 }
 
 impl HashIndex {
-    /// Returns the rows of a key, ascending.
+    /// Returns the rows of a key in ascending order.
     pub fn find(&self, texts: &[&str]) -> &[u32] {
         let hash = hash(texts);
         let start = self.place(hash);
@@ -79,7 +79,7 @@ mod tests {
     use super::HashIndexBuilder;
 
     proptest! {
-        /// Evenly distributed hashes, and some clusters.
+        /// Uses evenly distributed hashes, and some clusters.
         #[test]
         fn search_finds_first_hash_not_below(hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 0..80), other in any::<u64>()) {
             let mut builder = HashIndexBuilder::default();

@@ -1,4 +1,4 @@
-//! Hashes keys that consist of texts.
+//! Hashes keys that consist of strings.
 
 #[expect(
     clippy::disallowed_types,
@@ -7,7 +7,7 @@
 use std::hash::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// Returns the hash of a key that consists of texts. The function may change with the standard
+/// Returns the hash of a key that consists of strings. The function may change with the standard
 /// library.
 #[expect(
     clippy::disallowed_types,

@@ -1,8 +1,8 @@
 //! Searches sorted cells near an expected index.
 
 /// Returns the index of the first cell for which `is_below` is false. Starts at `guess`, which must
-/// not exceed the length, and doubles its steps, so a good guess costs few of them. The first step
-/// is about the square root of the length: the typical error of a guess in randomly spread cells.
+/// not exceed the length, and doubles its steps, so a good guess needs few steps. The first step is
+/// about the square root of the length, the typical error of a guess in randomly spread cells.
 pub fn search_near<T>(cells: &[T], guess: usize, is_below: impl Fn(&T) -> bool) -> usize {
     let (before, after) = cells.split_at(guess);
     let mut step = 1 << (cells.len() | 16).ilog2().div_ceil(2) >> 2;

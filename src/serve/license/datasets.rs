@@ -1,4 +1,4 @@
-//! Defines the rows of licenses and actions as answers show them.
+//! Defines the license and action rows that answers show.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,20 +69,20 @@ row! {
         status_basis: &'a str,
         secondary_status_raw: Option<&'a str>,
         evidence: &'a str,
-        /// Day on which the license was first issued; null if the list does not state it.
+        /// Date on which the license was first issued; null if the list does not state it.
         issue_date: Option<Date>,
-        /// Day from which the license is in effect; null if the list does not state it.
+        /// Date from which the license is in effect; null if the list does not state it.
         effective_date: Option<Date>,
-        /// Day on which the license expires; null if the list does not state it.
+        /// Date on which the license expires; null if the list does not state it.
         expiration_date: Option<Date>,
-        /// Day of the last renewal; null if the list does not state it.
+        /// Date of the last renewal; null if the list does not state it.
         last_renewed_date: Option<Date>,
-        /// Day from which the license is suspended; null if the list does not state one.
+        /// Date from which the license is suspended; null if the list does not state one.
         suspended_date: Option<Date>,
         /// Address of the license holder, without the street; null if the list has none.
         address: Option<LicenseAddress<'a>>,
         phone: Option<&'a str>,
-        /// Actions of the board against the license that its list publishes; empty if the list has
+        /// The board's actions against the license, as published in its list; empty if the list has
         /// none.
         disciplinary_actions: Vec<DisciplinaryAction<'a>> = Vec::new(),
         /// Surety bond that the list states; null if it states none.
@@ -142,10 +142,10 @@ row! {
         /// First day of the bond, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "effective_date")]
         bond_effective_date: Option<Date>,
-        /// Day on which the bond expires, YYYY-MM-DD; null if the list does not state it.
+        /// Date on which the bond expires, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "expiration_date")]
         bond_expiration_date: Option<Date>,
-        /// Day on which the bond was cancelled, YYYY-MM-DD; null if the list does not state one.
+        /// Date on which the bond was cancelled, YYYY-MM-DD; null if the list does not state one.
         #[serde(rename = "cancelled_date")]
         bond_cancelled_date: Option<Date>,
     }
@@ -161,10 +161,10 @@ row! {
         /// First day of the insurance, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "effective_date")]
         insurance_effective_date: Option<Date>,
-        /// Day on which the insurance expires, YYYY-MM-DD; null if the list does not state it.
+        /// Date on which the insurance expires, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "expiration_date")]
         insurance_expiration_date: Option<Date>,
-        /// Day on which the insurance was cancelled, YYYY-MM-DD; null if the list does not state
+        /// Date on which the insurance was cancelled, YYYY-MM-DD; null if the list does not state
         /// one.
         #[serde(rename = "cancelled_date")]
         insurance_cancelled_date: Option<Date>,
@@ -178,7 +178,7 @@ row! {
         /// Insurer as published; null if the list does not state one.
         #[serde(rename = "insurer")]
         workers_comp_insurer: Option<&'a str>,
-        /// Day on which the coverage expires, YYYY-MM-DD; null if the list does not state it.
+        /// Date on which the coverage expires, YYYY-MM-DD; null if the list does not state it.
         #[serde(rename = "expiration_date")]
         workers_comp_expiration_date: Option<Date>,
     }
@@ -192,7 +192,7 @@ row! {
         effective_date: Option<Date>,
         /// Last day of the action; null if the list does not state it.
         end_date: Option<Date>,
-        /// Record of the action in `license.action`, for `/v1/provenance/{record_id}`.
+        /// Id of the action's record in `license.action`, for `/v1/provenance/{record_id}`.
         record_id: &'a str,
     }
 }
@@ -202,7 +202,7 @@ row! {
 pub struct LicenseClassification<'a> {
     /// Code of the class as published, such as `C-10`.
     code: &'a str,
-    /// Meaning of the code; null if the list has the code alone.
+    /// Meaning of the code; null if the list contains only the code.
     description: Option<&'a str>,
 }
 

@@ -35,7 +35,7 @@ pub fn name_match(query: &str, license: &Record<'_, License>) -> HolderMatch {
 }
 
 /// Compares two names. They match exactly if they differ only in legal form and word order. They
-/// match partially if one contains all words of the other; an initial matches a name.
+/// match partially if one name contains all words of the other; an initial matches a name.
 fn compare(query: &str, name: &str) -> HolderMatch {
     let sorted = |text: &str| {
         let mut words = person_words(text);

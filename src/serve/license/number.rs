@@ -11,7 +11,7 @@ use pubdata_core::canonical::license_number::{display, normalized};
 /// Words that users put before the number of any board.
 pub const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
 
-/// Adds the notice that an empty result is no proof.
+/// Adds a notice that an empty result is not proof.
 pub fn add_no_match_notice(meta: &mut Meta) {
     meta.notice(
         "NO_MATCH_IS_NOT_PROOF",
@@ -71,9 +71,9 @@ pub fn lists_of<'a>(
         .map(|((_, source), list)| (source.as_str(), list))
 }
 
-/// Returns the rows of a number in a state. If no board's list has the number as written or
-/// normalised, also tries it without the board's prefix. A match in a self-reported list does not
-/// end the search.
+/// Returns the rows with a number in a state. If no board's list contains the number as written or
+/// normalised, also searches for it without the board's prefix. A match in a self-reported list
+/// does not end the search.
 pub fn rows_of_number(
     licenses: &Licenses,
     state: &str,
@@ -116,22 +116,23 @@ pub fn rows_of_number(
 
 /// Licenses found for a number.
 pub struct Found<'a> {
-    /// Licenses of boards' lists, or self-reported licenses if no board has the number.
+    /// Licenses from boards' lists, or self-reported licenses if no board has the number.
     pub licenses: Vec<Stated<'a>>,
-    /// Self-reported licenses of a number that a board's list also has.
+    /// Self-reported licenses with a number that a board's list also contains.
     pub self_reported: Vec<Stated<'a>>,
 }
 
 /// A license, with further records that state the same license.
 pub struct Stated<'a> {
     pub license: LicenseWithActions<'a>,
-    /// A provider states one number for each of its taxonomies.
+    /// Further records of the license. A provider states the same number for each of its
+    /// taxonomies.
     pub also: Vec<LicenseWithActions<'a>>,
 }
 
-/// Separates boards' licenses from self-reported ones, and merges several statements of one holder.
-/// If any number is spelled exactly as in the request, only those are kept: `007` and `7` may both
-/// exist.
+/// Separates boards' licenses from self-reported licenses, and merges several statements by one
+/// holder. If any number is spelled exactly as in the request, keeps only the licenses with this
+/// spelling, because `007` and `7` may both exist.
 pub fn disambiguate<'a>(found: Vec<LicenseWithActions<'a>>, number: &str) -> Found<'a> {
     let (reported, of_boards): (Vec<_>, Vec<_>) = found.into_iter().partition(is_self_reported);
     let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number)
@@ -177,8 +178,8 @@ fn by_holder(found: Vec<LicenseWithActions<'_>>) -> Vec<Stated<'_>> {
     holders
 }
 
-/// Columns that are equal in all statements of one number by one holder; `verify_url` is the page
-/// of the provider.
+/// Columns that are equal in all statements of a number by the same holder. `verify_url` is the
+/// provider's page.
 const HOLDER: [&str; 4] = [
     "source",
     "number_normalized",

@@ -1,5 +1,5 @@
-//! Builds a license as answers show it, with the board's actions. Its status may be derived from
-//! the expiration date as of the list's date; a notice states this.
+//! Builds licenses for answers, with the board's actions. A status may be derived from the
+//! expiration date as of the list's date; a notice states this.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ const DERIVED: &str = "derived_from_expiration";
 pub struct License<'a> {
     #[serde(flatten)]
     license: LicenseFields<'a>,
-    /// Record of the license in `license.license`.
+    /// Provenance of the license's record in `license.license`.
     provenance: Provenance<'a>,
 }
 
@@ -37,7 +37,7 @@ pub struct LicenseMatch<'a> {
     /// How the record matches the search.
     #[serde(rename = "match")]
     pub name_match: MatchOfName,
-    /// Record of the license in `license.license`.
+    /// Provenance of the license's record in `license.license`.
     pub provenance: Provenance<'a>,
 }
 
@@ -77,7 +77,7 @@ pub async fn licenses_of<'a>(
     Ok(found)
 }
 
-/// Returns first, middle and last name and suffix of a license's holder.
+/// Returns the first, middle and last name and the suffix of a license's holder.
 pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a str>; 4] {
     [
         "holder_first",
@@ -166,7 +166,7 @@ pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&LicenseWithActions<'_>]
 /// Returns the licenses of the release.
 ///
 /// # Errors
-/// `coverage_unavailable` if the release has none.
+/// `coverage_unavailable` if the release contains no licenses.
 pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
     call.release
         .table::<Licenses>()

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/license/search` with licenses by the name of a person or business.
+//! Answers `GET /v1/license/search`: finds licenses by the name of a person or business.
 
 use super::number::add_no_match_notice;
 use super::record::published;
@@ -28,12 +28,12 @@ query! {
         /// Name of a business, or of a person in either order and with the complete last name.
         name: &'a str = Kind::Text { min: 2, max: 120 }.required("`name` is needed; /v1/license/verify takes a number"),
         state: Vec<&'a str> = STATES,
-        /// Comma list of professions.
+        /// Comma-separated list of professions.
         profession: Vec<&'a str> = Kind::OneOf(LICENSES, "profession"),
-        /// Comma list of statuses.
+        /// Comma-separated list of statuses.
         status: Vec<&'a str> = Kind::OneOf(LICENSES, "status"),
         city: Option<&'a str> = CITY, zip: Option<&'a str> = ZIP,
-        /// Only persons, or only organizations.
+        /// Limits the search to persons or to organizations.
         holder_type: Option<&'a str> = Kind::OneOf(LICENSES, "holder_type"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format(""), ..RELEASE, ..AS_OF,

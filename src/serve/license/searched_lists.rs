@@ -127,10 +127,10 @@ pub struct Checked<'a> {
     /// Date of the list, YYYY-MM-DD; null if it has none.
     #[schemars(with = "Option<&str>")]
     pub source_date: Option<jiff::civil::Date>,
-    /// Day of the last issue or renewal that is not after the date of the list. A much earlier day
+    /// Date of the last issue or renewal on or before the date of the list. A much earlier day
     /// shows that the list is older than its date.
     newest_license_date: Option<Date>,
-    /// Number of quarantined records: they could not be read or contradict other records.
+    /// Number of quarantined records, which could not be read or contradict other records.
     records_set_aside: u64,
     /// Number of licenses in the list, and their professions.
     scope: String,

@@ -1,5 +1,5 @@
-//! Indexes licenses in memory for searches. All values that an answer shows are read with their
-//! part.
+//! Indexes licenses in memory for searches. All values that an answer shows are read from the
+//! parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ use pubdata_core::error::Result;
 use pubdata_store::{Manifest, Part};
 
 key_columns! {
-    /// Columns that the index is built from.
+    /// Columns from which the index is built.
     struct Keys {
         license_id: Texts,
         source_id: Texts,
@@ -75,7 +75,7 @@ pub struct LicenseList {
     /// Days since 1970-01-01 of the last issue or renewal; later days than the list's date are
     /// ignored.
     pub newest: Option<i32>,
-    /// First day of issue, or the first effective day of a license without one.
+    /// First issue date; for a license without an issue date, its effective date counts.
     pub oldest: Option<i32>,
     pub has_issue_dates: bool,
     /// Interval in days at which the publisher renews the list.
@@ -90,7 +90,7 @@ pub struct Licenses {
     pub index: Index<LicenseIndex>,
     /// Lists by state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
-    /// Ids of quarantined licenses in upper case, for records that have an id.
+    /// Upper-case ids of quarantined licenses, for records that have an id.
     quarantined: Vec<String>,
 }
 
@@ -142,7 +142,8 @@ struct Builder {
 struct ListDay {
     /// Days since 1970-01-01; `None` if no file of the list has a date.
     day: Option<i32>,
-    /// A daily list does not call an expired license active; another list may be behind.
+    /// True for a daily list, which does not show an expired license as active; another list may be
+    /// out of date.
     is_daily: bool,
 }
 
@@ -349,7 +350,7 @@ impl Licenses {
         }))
     }
 
-    /// Returns the row of an id, ignoring case.
+    /// Returns the row with an id, ignoring case.
     pub fn find(&self, license_id: &str) -> Option<u32> {
         self.index
             .by_id
@@ -359,14 +360,14 @@ impl Licenses {
     }
 
     /// Reports whether a list has a quarantined record whose id ends with the number in one of
-    /// these forms.
+    /// these spellings.
     pub fn is_quarantined(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
         let prefix = format!("{state}-{source}-").to_ascii_uppercase();
         let numbers = self
             .quarantined
             .iter()
             .filter_map(|id| id.strip_prefix(&prefix));
-        // Some ids have the kind of license before the number.
+        // Some ids contain the kind of license before the number.
         let mut endings = numbers.flat_map(|number| {
             std::iter::once(number)
                 .chain(number.match_indices('-').map(|(at, _)| &number[at + 1..]))
@@ -401,7 +402,7 @@ impl Licenses {
     }
 }
 
-/// Returns state and short name of the list that a part belongs to.
+/// Returns the state and the short name of the list that a part belongs to.
 fn list_of(rows: &Numbered<License>, part: usize) -> (String, String) {
     (
         rows.partition_of(part, "state").to_owned(),
@@ -437,7 +438,7 @@ impl LicenseIndex {
         .await
     }
 
-    /// Returns the owned memory of the index.
+    /// Returns the size of the index's owned memory in bytes.
     pub fn size_bytes(&self) -> usize {
         let columns =
             self.precedence.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();

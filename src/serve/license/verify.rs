@@ -1,5 +1,5 @@
-//! Answers `GET /v1/license/verify`: checks a license number in a state. A question about a covered
-//! list always has an answer.
+//! Answers `GET /v1/license/verify`: checks a license number in a state. A request about a covered
+//! list always gets an answer.
 
 use super::holder_match::{HolderMatch, name_match};
 use super::number::{
@@ -48,9 +48,9 @@ query! {
         number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         /// The same as `number`; cannot be combined with it.
         license_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
-        /// State whose board issued the license, by postal code or name. Other texts are rejected.
+        /// State whose board issued the license, by postal code or name. Other values are rejected.
         state: Option<&'a str> = Kind::State.required(NO_STATE),
-        /// Only licenses of this profession.
+        /// Limits the search to licenses of this profession.
         profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
         /// Name to compare with the holder's names; it does not narrow the search.
         name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
@@ -66,18 +66,19 @@ pub struct Verification<'a> {
     #[schemars(extend("enum" = ["match", "multiple_matches", "no_match"]))]
     result: &'static str,
     /// True if exactly one license was found, its status is `active`, and its expiration date had
-    /// not passed as of verified_as_of.
+    /// not passed on `verified_as_of`.
     verified: bool,
     /// Date of the list, or the oldest date of several searched lists; null if no list has a date.
     #[schemars(with = "Option<&str>")]
     verified_as_of: Option<jiff::civil::Date>,
-    /// Licenses of boards' own lists, or self-reported licenses if no board's list has the number.
+    /// Licenses from boards' own lists, or self-reported licenses if no board's list has the
+    /// number.
     licenses: Vec<License<'a>>,
-    /// Self-reported licenses with a number that a board's list also has. They may be other
-    /// licenses, and do not affect `result` or `verified`.
+    /// Self-reported licenses with a number that a board's list also contains. They may be
+    /// different licenses, and do not affect `result` or `verified`.
     self_reported: Vec<License<'a>>,
-    /// Further records, one for each taxonomy, in which a provider states a number that is shown
-    /// above once.
+    /// Further records, one for each taxonomy, in which a provider states a number that the answer
+    /// lists only once.
     also_stated: Vec<AlsoStated<'a>>,
     /// Result of comparing `name` with the holder's names; null if no name was given or no license
     /// was found.
@@ -89,7 +90,7 @@ pub struct Verification<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "VerificationQuery")]
 struct Question<'a> {
-    /// The number in the form in which it was compared.
+    /// The number in the format used for comparison.
     number_normalized: &'a str,
     /// Two-letter postal code of the state.
     state: &'a str,
@@ -102,7 +103,7 @@ struct Question<'a> {
 struct AlsoStated<'a> {
     /// Identifier of the further record.
     license_id: &'a str,
-    /// Id of the license above that this record states.
+    /// Id of the license above that this record also states.
     same_as: &'a str,
     #[schemars(extend("$field" = "license.license/profession"))]
     profession: &'a str,

@@ -139,7 +139,7 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
 }
 
 /// Reduces a Croissant document to the schema.org terms that search engines read. Replaces record
-/// sets by columns. Replaces the files, of which a dataset may have a thousand, by a table
+/// sets with columns. Replaces the files, of which a dataset may have a thousand, with a table
 /// download, a single file, and a reference to the full document. Adds the states that the dataset
 /// covers.
 fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json {
@@ -177,7 +177,7 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
         .as_array()
         .is_some_and(|creators| creators.len() > 1)
     {
-        // Search engines read the creators; these members repeat the names and add as many URLs.
+        // Search engines read the creators; these fields repeat the names and add as many URLs.
         members.retain(|name, _| !["creditText", "isBasedOn"].contains(&name.as_str()));
     }
     members.insert("@context".to_owned(), vocabulary);
@@ -195,8 +195,8 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
     document
 }
 
-/// Returns downloads with a single URL: the CSV table of a dataset with known columns, and the part
-/// of a dataset with a single part.
+/// Returns downloads with a single URL: the CSV table if the dataset's columns are known, and the
+/// part if the dataset has only one part.
 fn downloads(files: &Json, is_table: bool) -> Vec<Json> {
     let download = |address: &str, kind: &str| json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind});
     let mut addresses = files
@@ -221,7 +221,7 @@ fn measured(field: &Json) -> Json {
     json!({"@type": "PropertyValue", "name": field["name"], "description": field["description"]})
 }
 
-/// Removes the prefix of types, because schema.org is the default vocabulary.
+/// Removes the prefix from types, because schema.org is the default vocabulary.
 fn without_prefix(value: &mut Json) {
     match value {
         Json::Object(members) => {
@@ -244,7 +244,7 @@ fn as_data(value: &Json) -> String {
         .replace('&', "\\u0026")
 }
 
-/// Returns the states that the partitions of a dataset name.
+/// Returns the states named by a dataset's partitions.
 fn states_of(coverage: &Json) -> BTreeSet<String> {
     let partitions = coverage["partitions"]
         .as_array()
@@ -280,7 +280,7 @@ async fn releases(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Renders a release by its id, or the changes between two releases: `A..B`.
+/// Renders a release by its id, or the changes between two releases given as `A..B`.
 async fn release(visit: &Visit<'_>) -> Result<Made> {
     let selector = visit.value("release_id");
     let (since, id) = match selector.split_once("..") {

@@ -17,7 +17,7 @@ pub enum Mark {
     AtLeast(f64),
     /// A median in the open-ended lowest interval.
     AtMost(f64),
-    /// No value, with the reason.
+    /// The value is missing, for the given reason.
     Missing(String),
 }
 
@@ -47,7 +47,7 @@ pub struct Estimate {
     pub moe: Option<f64>,
     /// Page of the estimate's record.
     pub page: Option<String>,
-    /// True if the estimate is of the area that the chart is about.
+    /// True if the estimate is for the area that the chart is about.
     pub is_own: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct PeriodEstimate {
     pub estimate: Estimate,
 }
 
-/// A figure of a fiscal period.
+/// A figure for a fiscal period.
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// End of the period in months. Missing periods leave a gap, and periods with the same label
@@ -109,11 +109,11 @@ pub struct Place {
     pub page: Option<String>,
 }
 
-/// Draws bars from zero, each below its label. Whiskers show the margins, and an arrow marks an
+/// Draws bars from zero, each bar below its label. Whiskers show the margins, and an arrow marks an
 /// open interval.
 pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     const ROW: f64 = 38.0;
-    /// Width of a letter of a value or label.
+    /// Width of one letter in a value or label.
     const LETTER: f64 = 7.0;
     const MAX_LETTERS: usize = 50;
     if rows.iter().all(|row| row.mark.number().is_none()) {
@@ -206,9 +206,9 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     svg.finish()
 }
 
-/// Draws a stroke for each period, as long as its years, with a band for the margin. Periods that
-/// share years overlap. A period with only a bound has an arrow, and a period without an estimate a
-/// cross at the bottom.
+/// Draws each period as a stroke that spans its years, with a band for the margin. Periods that
+/// share years overlap. An arrow marks a period with only a bound. A cross at the bottom marks a
+/// period without an estimate.
 pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     const HEIGHT: f64 = 150.0;
     const LEFT: f64 = 50.0;
@@ -293,13 +293,13 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
 }
 
 /// Draws columns of fiscal periods of `months` months, each at the period's end. A mark shows the
-/// first reported value of a restated figure. A dot marks a missing period between two others. A
-/// line separates figures that count shares before and after a split.
+/// first reported value of a restated figure. A dot marks a missing period between two other
+/// periods. A line separates figures that count shares before and after a split.
 pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
     const LEFT: f64 = 50.0;
     const BOTTOM: f64 = 24.0;
-    /// Width of a letter of a label, and space between two labels.
+    /// Width of one letter in a label, and space between two labels.
     const LETTER: f64 = 6.2;
     const ROOM: f64 = 10.0;
     let (Some(first), Some(last)) = (
@@ -414,7 +414,7 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     svg.finish()
 }
 
-/// Draws counts in the order of releases, oldest first, as one small stroke.
+/// Draws counts in release order, oldest first, as one small stroke.
 pub fn sparkline(title: &str, counts: &[u64]) -> String {
     const SPARK_WIDTH: f64 = 120.0;
     const HEIGHT: f64 = 24.0;
@@ -437,7 +437,7 @@ pub fn sparkline(title: &str, counts: &[u64]) -> String {
 }
 
 /// Draws places around a point, with a circle at the search radius. A number that would cover
-/// another one moves away from its place, with a line to it.
+/// another number is moved away from its place, with a line back to it.
 pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]) -> String {
     const SIZE: f64 = 320.0;
     /// Miles per degree of latitude.
@@ -471,7 +471,7 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for place in places {
         let (true_x, true_y) = at(place.lat, place.lon);
-        // The nearest point on a spiral at which the number covers no other.
+        // The nearest point on a spiral at which the number covers no other number.
         let on_spiral = |step: u32| {
             let (distance, angle) = (4.0 * f64::from(step).sqrt(), 2.4 * f64::from(step));
             (
@@ -608,7 +608,7 @@ impl Scale {
             .map(|value| ((left, self.y(*value)), (WIDTH - 10.0, self.y(*value))))
             .collect();
         svg.lines("grid", &grid);
-        // Lines less than a hundredth apart need more than two decimals.
+        // Lines less than a hundredth apart need more than two decimal places.
         let decimals = (-self.step.log10() - 1e-9).ceil().max(0.0) as usize;
         let digits = |value: f64| {
             if decimals > 2 && value != 0.0 {
@@ -687,7 +687,7 @@ mod tests {
             (1, 1),
             "{drawn}"
         );
-        // The county's bar does not replace the area's.
+        // The county's bar does not replace the area's bar.
         let drawn = bars(
             "Income",
             "usd",

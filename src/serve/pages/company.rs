@@ -85,7 +85,7 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Returns a metric with its chart; for quarters also the year-to-date figures.
+/// Returns a metric with its chart, and for quarters also the year-to-date figures.
 fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value {
     let (metric, unit) = (
         series["metric"].as_str().unwrap_or_default(),
@@ -107,7 +107,7 @@ fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value
     let ends_with = |value: &Json, other: &Json| {
         last_day(value).is_some() && last_day(value) == last_day(other)
     };
-    // Both answers contain a first quarter and a balance.
+    // Both answers contain figures for first quarters and balances, so these are filtered out.
     let longer = to_date.iter().filter(|value| {
         of_periods
             .iter()
@@ -122,7 +122,7 @@ fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value
         )
         .collect();
     rows.extend(of_periods.iter().map(|value| (value, None)));
-    // Newest first, and the quarter before the year to date.
+    // Sorts the newest figures first, and a quarter before the year to date.
     rows.sort_by_key(|&(value, span)| (Reverse(last_day(value)), span.is_some()));
     let rows: Vec<Value> = rows
         .into_iter()
@@ -138,8 +138,8 @@ fn last_day(value: &Json) -> Option<&str> {
         .or_else(|| value["as_of_date"].as_str())
 }
 
-/// Returns, for each stock split, the last day on which reports still count shares as before it.
-/// The two reports of a figure restated for a split bound the day of the split. Figures with
+/// Returns, for each stock split, the last day on which reports still count shares as before the
+/// split. The two reports of a figure restated for a split bound the day of the split. Figures with
 /// overlapping bounds count as restated for the same split.
 fn splits<'j>(series: impl Iterator<Item = &'j Json>) -> Vec<&'j str> {
     let values = series
@@ -178,7 +178,7 @@ fn figure(value: &Json, splits: &[&str]) -> Option<Figure> {
         (Some(year), quarter) => format!("{quarter} {year}"),
         (None, _) => end.to_owned(),
     };
-    // A figure from before a split counts other shares; only the table shows it.
+    // A figure from before a split is based on a different share count, so only the table shows it.
     let first_reported = value["first_reported"]["value"]
         .as_f64()
         .filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
@@ -252,7 +252,7 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("statements.html", context))
 }
 
-/// Returns the fiscal years without a period, between the first and the last one.
+/// Returns the fiscal years without a period, between the first and the last period.
 fn missing_years(periods: &[&Json]) -> Vec<i64> {
     let years: BTreeSet<i64> = periods
         .iter()

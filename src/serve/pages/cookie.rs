@@ -1,5 +1,5 @@
-//! Handles cookies and forms. The visitor's key is in a cookie that scripts cannot read and other
-//! sites do not send; only this server's pages can submit forms.
+//! Handles cookies and forms. The visitor's key is in a cookie that scripts cannot read and that
+//! browsers do not send with requests from other sites. Only this server's pages can submit forms.
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;

@@ -158,7 +158,7 @@ fn contents(visit: &Visit<'_>, needle: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns names, descriptions and values of an operation's input and output as one text.
+/// Returns the names, descriptions and values of an operation's input and output as one string.
 fn members(document: &Json, operation: &Operation<'_>) -> String {
     let parts = [
         "/responses/200/content/application~1json/schema",
@@ -289,8 +289,8 @@ fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
         .unwrap_or(part)
 }
 
-/// Returns the variant of a schema that has members, otherwise the first variant. Returns the
-/// schema if it has no variants.
+/// Returns the variant of a schema that has fields, or else the first variant. Returns the schema
+/// itself if it has no variants.
 fn main_variant<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
     let variants: Vec<&Json> = schema["anyOf"]
         .as_array()
@@ -352,11 +352,11 @@ fn choices(document: &Json, schema: &Json) -> Vec<String> {
         .collect()
 }
 
-/// Maximum depth of listed members.
+/// Maximum depth of listed fields.
 const MAX_DEPTH: usize = 6;
 
-/// Returns the members of an answer's data or of a request's body, each followed by its own
-/// members. For a list, returns the members of its records.
+/// Returns the fields of an answer's data or a request's body, each followed by its nested fields.
+/// For a list, returns the fields of its records.
 fn fields(document: &Json, schema: &Json) -> Vec<Value> {
     let mut found = Vec::new();
     add_fields(document, schema, ("", 0), &mut found);
@@ -399,7 +399,7 @@ fn add_fields(
     for (own, member) in members {
         let name = within(".") + own;
         let of_member = resolved(document, member);
-        // The description of a member takes precedence over that of its type.
+        // The description of a field takes precedence over the description of its type.
         let description = if member["description"].is_string() {
             &member["description"]
         } else {
@@ -414,7 +414,7 @@ fn add_fields(
     }
 }
 
-/// Returns the required members, in the order of answers.
+/// Returns the required fields in the order of answers.
 fn required(schema: &Json) -> Vec<&str> {
     schema["required"]
         .as_array()
@@ -424,7 +424,7 @@ fn required(schema: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the position of a member among the required ones; other members come after them.
+/// Returns the position of a field among the required fields; other fields come after them.
 fn position(required: &[&str], name: &str) -> usize {
     required
         .iter()
@@ -432,8 +432,8 @@ fn position(required: &[&str], name: &str) -> usize {
         .unwrap_or(required.len())
 }
 
-/// Formats a value as JSON on several lines, with members in the schema's order of required
-/// members. The document itself sorts them by name.
+/// Formats a value as JSON on several lines, with fields in the schema's order of required fields.
+/// The document itself sorts fields by name.
 fn in_order(document: &Json, schema: &Json, value: &Json) -> String {
     let mut text = String::new();
     write_in_order(document, schema, value, 0, &mut text);
@@ -470,7 +470,7 @@ fn write_in_order(document: &Json, schema: &Json, value: &Json, depth: usize, te
     }
 }
 
-/// Returns an example as text, and whether it was cut.
+/// Returns an example as text, and whether the text was shortened.
 fn cut(document: &Json, schema: &Json, example: &Json) -> (Option<String>, bool) {
     if example.is_null() {
         return (None, false);

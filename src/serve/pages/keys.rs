@@ -1,6 +1,6 @@
-//! Renders the dashboard of keys. A visitor enters a key, which a cookie stores. Its holder sees
-//! permissions and use, and can rotate or revoke it. A holder of the scope `admin` sees all keys
-//! and their use, and creates and revokes keys. An invitation link leads to a first key.
+//! Renders the key dashboard. A visitor enters a key, which a cookie stores. The key's holder sees
+//! its permissions and use, and can rotate or revoke it. A holder of the scope `admin` sees all
+//! keys and their use, and creates and revokes keys. An invitation link leads to a first key.
 
 use axum::http::Method;
 use futures_util::{FutureExt, try_join};
@@ -105,7 +105,7 @@ async fn keys(visit: &Visit<'_>) -> Result<Made> {
     }
 }
 
-/// Renders an invitation, with the button that creates its key.
+/// Renders an invitation, with the button that creates the key.
 async fn invitation(visit: &Visit<'_>, token: &str) -> Result<Made> {
     let offered = visit
         .send("/v1/invitations/show", &json!({ "token": token }))
@@ -116,7 +116,7 @@ async fn invitation(visit: &Visit<'_>, token: &str) -> Result<Made> {
     ))
 }
 
-/// Renders the plans of this server.
+/// Renders the plans that this server offers.
 async fn limits(visit: &Visit<'_>) -> Result<Made> {
     let plans = visit.ask("/v1/plans".to_owned()).await?;
     Ok(Made::Page(
@@ -125,7 +125,7 @@ async fn limits(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Stores a valid key in a cookie, and returns to the page that asked for it.
+/// Stores a valid key in a cookie, and returns to the page that requested the key.
 fn enter(visit: &Visit<'_>) -> Result<Made> {
     let service = &visit.pages.service;
     let key = visit

@@ -1,4 +1,4 @@
-//! Renders HTML pages from answers of `/v1`, which are requested within the server. A page shows
+//! Renders HTML pages from `/v1` responses, which are requested within the server. A page shows
 //! only what the API returns, is readable without scripts, and loads nothing from other hosts
 //! ([decision 28](../../../docs/decisions/0028-pages.md)).
 
@@ -52,7 +52,7 @@ use super::settings::Pages as Who;
 use pubdata_core::ids::Digest;
 use pubdata_store::Scope;
 
-/// Page that receives forms; no other page reads a body.
+/// Page that receives forms; no other page reads a request body.
 const FORMS: &str = keys::PATH;
 /// Maximum size of a form.
 const MAX_FORM_BYTES: usize = 16 << 10;
@@ -88,7 +88,7 @@ static PAGES: &[&[Page]] = &[
     keys::PAGES,
 ];
 
-/// State of the browser for pages without a visitor.
+/// State of the browser, used for pages without a visitor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Browser<'a> {
     form_token: &'a str,
@@ -170,8 +170,8 @@ impl Pages {
             .with_state(self.clone())
     }
 
-    /// Returns a page for a browser that opened an API address without a valid key, or `None` if
-    /// pages are disabled.
+    /// Returns a page for a browser that opened an API URL without a valid key, or `None` if pages
+    /// are disabled.
     pub fn explanation(&self, path: &str) -> Option<Response> {
         let detail =
             "This address is for programs that send an API key, and this browser sent none.";
@@ -180,8 +180,7 @@ impl Pages {
             .then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
-    /// Returns a page for a browser that opened an unknown address, or `None` if pages are
-    /// disabled.
+    /// Returns a page for a browser that opened an unknown URL, or `None` if pages are disabled.
     pub fn missing(&self, path: &str) -> Option<Response> {
         let problem = Problem::new(Code::RouteNotFound, "There is no page at this address.");
         (self.service.settings.pages != Who::Off)
@@ -247,7 +246,7 @@ impl Pages {
             .map_err(|error| Problem::internal(&format!("{error:#}")))
     }
 
-    /// Identifies the visitor by the cookie; without a key, a visitor with the scopes of public
+    /// Identifies the visitor by the cookie. A visitor without a key gets the scopes of public
     /// pages.
     fn visitor(&self, parts: &Parts, metered: &Metered) -> Result<Visitor> {
         if cookie::key(&parts.headers).is_some() {
@@ -278,9 +277,9 @@ pub fn pays(headers: &HeaderMap) -> Payer {
     Payer::Visitor(cookie::key(headers))
 }
 
-/// Returns who pays for an API request. If a browser follows a link or opens an address, it sends
-/// no key header, and the holder of the key in the cookie pays. Requests of scripts and other sites
-/// must send a key.
+/// Returns who pays for an API request. If a browser follows a link or opens a URL, it sends no key
+/// header, and the holder of the key in the cookie pays. Requests from scripts and other sites must
+/// send a key.
 pub fn pays_for_api(request: &Request) -> Payer {
     let headers = request.headers();
     let is = |name: &str, values: &[&str]| {
@@ -487,7 +486,8 @@ fn page_response(status: StatusCode, text: String) -> Response {
     response
 }
 
-/// Adds an `ETag` from the page's bytes, and omits the body if the browser has the same bytes.
+/// Adds an `ETag` computed from the page's bytes, and omits the body if the browser has the same
+/// bytes.
 async fn with_tag(request_headers: &HeaderMap, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {

@@ -45,7 +45,8 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
         visit.ask_optional(format!("/v1/zip/{zip}"))
     )?;
     if place.is_null() && postal.is_null() {
-        // This request returns the problem that explains why neither exists.
+        // This request returns the problem that explains why neither the ZIP code nor the ZCTA
+        // exists.
         place = visit.ask(area).await?;
     }
     let county = match place["data"]["geography"]["primary_county_fips"].as_str() {
@@ -178,11 +179,11 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Difference between an estimate and a bound, first minus second.
+/// Difference between an estimate and a bound: first minus second.
 #[derive(Debug, PartialEq, Serialize)]
 struct OpenDifference {
     text: String,
-    /// Least amount by which the second is larger, if known.
+    /// Minimum amount by which the second value exceeds the first, if known.
     excess_of_second: Option<String>,
 }
 
@@ -190,7 +191,7 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
     let [first, second] = values.as_array()?.as_slice() else {
         return None;
     };
-    // A number, and for a bound whether it is a lower bound.
+    // The value of each side; for a bound, also whether it is a lower bound.
     let side = |side: &Json| match side["value"].as_f64() {
         Some(value) => Some((value, None)),
         None => Some((
@@ -205,7 +206,7 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
         (None, Some(is_at_least)) => !is_at_least,
         _ => return None,
     };
-    // Published figures have at most one decimal.
+    // Published figures have at most one decimal place.
     let difference = ((first - second) * 10.0).round() / 10.0;
     let text = format!(
         "{} {}",
@@ -240,7 +241,7 @@ fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
         let unit = metric["unit"].as_str().unwrap_or_default();
         let of_others = others.iter().filter_map(|(name, metrics)| estimate(name.as_str()?, &metrics[key.as_str()]));
         let estimates: Vec<Estimate> = own_estimate(name, metric).into_iter().chain(of_others).collect();
-        // The size of an area is not comparable with that of surrounding areas.
+        // Sizes of areas are not comparable with the sizes of surrounding areas.
         let is_size = matches!(unit, "persons" | "households");
         let chart = if is_size { String::new() } else { bars(&format!("{} of {name}", words(key)), unit, &estimates) };
         context! { key, label => words(key), unit, metric, chart, history => history(key, unit, metric) }
@@ -307,7 +308,7 @@ fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
     })
 }
 
-/// Draws the estimates of all vintages; empty if only one exists.
+/// Draws the estimates of all vintages; empty if only one vintage has an estimate.
 fn history(key: &str, unit: &str, metric: &Json) -> String {
     let points: Vec<PeriodEstimate> = metric["history"]
         .as_array()
@@ -413,7 +414,7 @@ mod tests {
             difference(value(100_000.0), low()),
             said("at least $97,500", None)
         );
-        // The estimate of a later table may exceed the bound of this one.
+        // The estimate from a later table may exceed the bound in this one.
         assert_eq!(
             difference(value(260_000.0), high()),
             said("at most $10,000", None)

@@ -164,7 +164,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
 ];
 
-/// Returns the sentence of a code, or the code in words if it has none.
+/// Returns the sentence for a code, or the code in words if it has no sentence.
 pub fn sentence(code: &str) -> String {
     SENTENCES
         .iter()

@@ -1,5 +1,5 @@
 //! Renders the trace of a record: the publisher's bytes with the cells that were read, and commands
-//! to fetch them. Also shows the result of a replay, and the record in earlier releases.
+//! to fetch the bytes. Also shows the result of a replay, and the record in earlier releases.
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
@@ -106,7 +106,7 @@ fn name(columns: &Json, company: Option<&str>) -> Option<String> {
 fn figure(columns: &Json) -> Option<String> {
     let unit = columns["unit"].as_str().unwrap_or_default();
     let written = |name: &str| {
-        // Figures of companies are texts, so that no digit is lost.
+        // Company figures are strings, so that no digit is lost.
         let digits = columns[name]
             .as_str()
             .map(str::to_owned)
@@ -129,8 +129,8 @@ fn figure(columns: &Json) -> Option<String> {
         .or_else(|| columns["null_reason"].as_str().map(words))
 }
 
-/// Returns the derivations between the bytes and the record where they differ: the value read, the
-/// result, and the reason.
+/// Returns the derivations in which the bytes and the record differ: the value read, the result,
+/// and the reason.
 fn steps(chain: &Json) -> Vec<Value> {
     let columns = &chain["record"]["columns"];
     let mut steps = Vec::new();
@@ -159,7 +159,8 @@ fn steps(chain: &Json) -> Vec<Value> {
     steps
 }
 
-/// Returns the fiscal year in the SEC's archive next to a figure, which is that of the report.
+/// Returns the fiscal year that the SEC's archive states next to a figure. This is the fiscal year
+/// of the report.
 fn fiscal_year_of_report(chain: &Json) -> Option<i64> {
     let excerpts = chain["sources"]
         .as_array()?
@@ -183,7 +184,7 @@ fn fiscal_year_of_report(chain: &Json) -> Option<i64> {
     objects.find_map(|object| object["fy"].as_i64())
 }
 
-/// Returns the page of the record's subject.
+/// Returns the page about the record's subject.
 fn about(columns: &Json) -> Option<Value> {
     let pages = [
         ("zcta", "/zip/", "ZIP code area"),
@@ -208,7 +209,7 @@ fn about(columns: &Json) -> Option<Value> {
     })
 }
 
-/// A segment of the publisher's text, whether the record was made from it, and the name of its
+/// A segment of the publisher's text, whether the record was derived from it, and the name of its
 /// column.
 struct TextSegment {
     text: String,
@@ -244,7 +245,7 @@ fn source(source: &Json) -> Value {
     context! { source, bytes, stretches, read, unread }
 }
 
-/// Shortens a segment: text far from all cells that were read is replaced by its length.
+/// Shortens a segment by replacing text far from all cells that were read with its length.
 fn shortened(stretch: TextSegment, is_first: bool, is_last: bool) -> Vec<Value> {
     let TextSegment {
         text,
@@ -270,7 +271,8 @@ fn shortened(stretch: TextSegment, is_first: bool, is_last: bool) -> Vec<Value> 
     ]
 }
 
-/// Splits an excerpt at the borders of cells that were read; for a document, at those of the value.
+/// Splits an excerpt at the borders of the cells that were read; for a document, at the borders of
+/// the value.
 fn stretches(excerpt: &Json, cells: &Json) -> Vec<TextSegment> {
     let Some(text) = excerpt["text"].as_str() else {
         return Vec::new();

@@ -88,9 +88,9 @@ async fn property(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Renders a permit by its id. The record has jurisdiction and number, and the search returns the
-/// permit in the form of all permits. A permit without a number may be beyond the first page of the
-/// search; the page then shows its record.
+/// Renders a permit by its id. The record contains the jurisdiction and the number, and the search
+/// returns the permit in the format used for all permits. A permit without a number may be beyond
+/// the first page of the search; the page then shows its record.
 async fn permit(visit: &Visit<'_>) -> Result<Made> {
     let permit_id = visit.value("permit_id");
     let record_id = segment(&format!("{PERMITS}:{permit_id}"));
@@ -121,7 +121,8 @@ async fn permit(visit: &Visit<'_>) -> Result<Made> {
 /// Filters that locate permits: the search requires one of them.
 const PLACES: [&str; 3] = ["jurisdiction", "address", "permit_number"];
 
-/// Renders permits by the given filters; without filters, the jurisdictions that have permits.
+/// Renders the permits that match the given filters; without filters, the jurisdictions that have
+/// permits.
 async fn permits(visit: &Visit<'_>) -> Result<Made> {
     let typed = PERMIT_FILTERS.map(|name| (name, visit.parameter(name)));
     let fields: BTreeMap<&str, &str> = typed
@@ -181,7 +182,8 @@ async fn permits(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Returns the jurisdictions with permits from the answer of `/v1/coverage`; null if it has none.
+/// Returns the jurisdictions with permits from the response of `/v1/coverage`; null if the response
+/// has none.
 pub fn permit_lists(coverage: &Json) -> &Json {
     let permits = coverage["data"]["datasets"]
         .as_array()

@@ -1,4 +1,4 @@
-//! Renders the sales tax of a place and of a sale, with each jurisdiction's share and its rule.
+//! Renders the sales tax for a place and for a sale, with each jurisdiction's share and rule.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ fn class_of_rules(category: Option<&str>) -> Option<&str> {
     }
 }
 
-/// Calculates the tax of one item sold within the state to the place of a rate.
+/// Calculates the tax on one item sold within the state to the place of a rate.
 async fn calculated(
     visit: &Visit<'_>,
     rate: &Json,

@@ -68,7 +68,7 @@ async fn start(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Returns links to example pages of the release's datasets, each with its text.
+/// Returns links to example pages for the release's datasets, each with its link text.
 fn examples(coverage: &Json, states: &BTreeMap<String, String>) -> Vec<(String, String)> {
     const PAGES_BY_DATASET: [(&str, &str, &str); 4] = [
         ("geo.zcta_metric", "/zip/90210", "ZIP 90210"),
@@ -134,7 +134,7 @@ async fn search(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Kinds that subtitles start with.
+/// Kinds with which subtitles start.
 const KINDS: &[&str] = &[
     "business",
     "county",

@@ -1,6 +1,6 @@
-//! Draws charts as SVG: they print, work without scripts, and take their colours from the style
-//! sheet. Every mark of a figure links to its record, and every chart has a text that describes it.
-//! The page also shows the figures as a table.
+//! Draws charts as SVG. They print, work without scripts, and take their colours from the style
+//! sheet. Every mark that shows a figure links to its record, and every chart has a text that
+//! describes it. The page also shows the figures as a table.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub struct Svg {
 type Line = ((f64, f64), (f64, f64));
 
 impl Svg {
-    /// Creates a drawing with the given size and a text for readers who do not see it.
+    /// Creates a drawing with the given size, and a text for readers who cannot see the drawing.
     pub fn new(class: &str, width: f64, height: f64, title: &str) -> Self {
         Self {
             marks: String::new(),
@@ -47,7 +47,8 @@ impl Svg {
         )
     }
 
-    /// Draws `inner` as a link to a record, or without a link; `title` is the tooltip.
+    /// Draws `inner` as a link to a record, or without a link if `href` is `None`; `title` is the
+    /// tooltip.
     pub fn linked(&mut self, href: Option<&str>, title: &str, inner: impl FnOnce(&mut Self)) {
         self.has_links |= href.is_some();
         match href {
@@ -68,7 +69,7 @@ impl Svg {
         let _ = write!(self.marks, r#"<path class="{class}" d=""#);
         for ((x1, y1), (x2, y2)) in lines {
             let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(|length| short(*length));
-            // Both are rounded to tenths.
+            // Both coordinates are rounded to tenths.
             let _ = if (y1 - y2).abs() < 0.05 {
                 write!(self.marks, "M{x1} {y1}H{x2}")
             } else {
@@ -157,7 +158,7 @@ impl Svg {
         self.marks.push_str("</g>");
     }
 
-    /// Draws labels next to a chart, each of which ends at `x`.
+    /// Draws labels next to a chart, with each label ending at `x`.
     pub fn column_of_labels(&mut self, class: &str, x: f64, labels: &[(f64, String)]) {
         let _ = write!(
             self.marks,
@@ -185,7 +186,7 @@ impl Svg {
     }
 }
 
-/// Escapes a text for HTML.
+/// Escapes text for HTML.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -201,7 +202,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Rounds a length to one decimal: a tenth of a point on a screen.
+/// Rounds a length to one decimal place: a tenth of a point on a screen.
 fn short(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
 }

@@ -1,5 +1,5 @@
-//! Loads the templates of pages. A file of the same name in the operator's folder replaces a
-//! built-in template. All data is escaped, because every name ends in `.html`.
+//! Loads the page templates. A file with the same name in the operator's folder replaces a built-in
+//! template. All data is escaped, because every name ends in `.html`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use pubdata_core::error::{Error, IoExt, Result};
 #[folder = "pages/templates"]
 struct Embedded;
 
-/// Builds the values of a template by name; any value that can be serialized.
+/// Builds the values of a template by name, from any values that can be serialized.
 macro_rules! context {
     (@value $key:ident) => { minijinja::Value::from(minijinja::value::Serde(&$key)) };
     (@value $key:ident => $value:expr) => { minijinja::Value::from(minijinja::value::Serde(&$value)) };
@@ -23,8 +23,8 @@ macro_rules! context {
 }
 pub(super) use context;
 
-/// Characters that a path segment or query value escapes: all but the unreserved ones (RFC 3986),
-/// and those that browsers show better unescaped.
+/// Characters that are escaped in a path segment or query value: all except the unreserved
+/// characters (RFC 3986) and those that browsers show better unescaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -33,12 +33,12 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b',');
 
-/// Escapes a text for a path segment or a query value.
+/// Escapes text for a path segment or a query value.
 pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// Loads the templates; those of the folder take precedence over built-in ones.
+/// Loads the templates; templates in the folder take precedence over built-in ones.
 ///
 /// # Errors
 /// `Config` if a template cannot be read or parsed, with its name and line.
@@ -144,7 +144,7 @@ fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// Capitalises the first letter of a text.
+/// Capitalises the first letter of a string.
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters
@@ -155,13 +155,12 @@ fn capitalized(text: &str) -> String {
         .collect()
 }
 
-/// Escapes a text for HTML, and marks as code the text between backticks and names of members such
-/// as `is_ytd`.
+/// Escapes text for HTML. Text between backticks and field names such as `is_ytd` become code.
 fn with_code(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut written = String::with_capacity(text.len() + 26);
     for (number, part) in parts.iter().enumerate() {
-        // An unpaired backtick starts no code.
+        // An unpaired backtick does not start code.
         match number % 2 {
             1 if number + 1 < parts.len() => {
                 written.push_str(&format!("<code>{}</code>", escaped(part)))
@@ -173,7 +172,7 @@ fn with_code(text: &str) -> String {
     written
 }
 
-/// Escapes a word for HTML; a member name between its punctuation becomes code.
+/// Escapes a word for HTML; a field name between the word's punctuation becomes code.
 fn with_name(word: &str) -> String {
     let name = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());
     let is_name = name.contains('_')
@@ -198,7 +197,7 @@ fn breaking(text: &str) -> String {
     written.strip_suffix("<wbr>").unwrap_or(&written).to_owned()
 }
 
-/// Escapes a text for HTML, with its URLs as links.
+/// Escapes text for HTML, with its URLs as links.
 fn with_links(text: &str) -> String {
     let linked = |word: &str| {
         let address = word.trim_end_matches([';', ',', '.', ')']);
@@ -216,7 +215,7 @@ fn with_links(text: &str) -> String {
     text.split(' ').map(linked).collect::<Vec<_>>().join(" ")
 }
 
-/// Renders this project's Markdown as HTML. Embedded HTML stays text, whatever its origin.
+/// Renders this project's Markdown as HTML. Embedded HTML stays text, regardless of its origin.
 fn markdown(text: &str) -> String {
     let parser = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
     let events = parser.map(|event| match event {
@@ -230,7 +229,7 @@ fn markdown(text: &str) -> String {
     written
 }
 
-/// Returns a path with a query of the values that are defined and not none.
+/// Returns a path with a query that contains all values that are defined and not none.
 fn query(path: &str, values: &Kwargs) -> std::result::Result<String, minijinja::Error> {
     let mut names: Vec<&str> = values.args().collect();
     names.sort_unstable();

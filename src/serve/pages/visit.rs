@@ -1,5 +1,5 @@
 //! Represents one request for a page: the visitor, the parameters, and the API requests that fill
-//! it.
+//! the page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,9 +18,10 @@ use crate::release::loaded::Release;
 /// Visitor of a page.
 #[derive(Debug, Clone)]
 pub struct Visitor {
-    /// Client with the scopes of the key in the cookie; without a key, the scopes of public pages.
+    /// Client with the scopes of the key in the cookie; without a key, with the scopes of public
+    /// pages.
     pub client: Arc<Client>,
-    /// True if a cookie has a key.
+    /// True if a cookie contains a key.
     pub is_keyed: bool,
 }
 
@@ -31,10 +32,10 @@ pub struct Visit<'a> {
     pub method: Method,
     pub values: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
-    /// Fields of a submitted form.
+    /// Fields of the submitted form.
     pub form: Vec<(String, String)>,
     pub request_id: RequestId,
-    /// Release that all answers of the page come from; `None` if none is loaded.
+    /// Release from which all answers on the page come; `None` if no release is loaded.
     pub release: Option<Arc<Release>>,
     pub record: Mutex<VisitRecord>,
 }
@@ -42,13 +43,13 @@ pub struct Visit<'a> {
 /// An API request whose answer the page shows.
 #[derive(Debug, Serialize)]
 pub struct ApiRequest {
-    /// Path and query.
+    /// Path and query of the request.
     target: String,
     /// JSON body of a POST request, without apostrophes, because pages show it between apostrophes.
     body: Option<String>,
 }
 
-/// Requests and notices of the API answers on a page.
+/// API requests made for a page, and the notices in their answers.
 #[derive(Debug, Default)]
 pub struct VisitRecord {
     /// Requests that fill the page, in order.
@@ -203,7 +204,7 @@ pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
     target
 }
 
-/// Characters that are percent-encoded in a typed address, in addition to non-ASCII ones.
+/// Characters that are percent-encoded in a typed address, in addition to non-ASCII characters.
 const ADDRESS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -215,8 +216,8 @@ const ADDRESS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Returns a redirect target within this server. Returns `None` for a text that a browser could
-/// read as another host: browsers skip tabs and line breaks, and read `\` as `/`.
+/// Returns a redirect target within this server. Returns `None` for text that a browser could
+/// interpret as another host, because browsers skip tabs and line breaks and read `\` as `/`.
 pub fn location(place: &str) -> Option<String> {
     let is_within = place.starts_with('/')
         && !place.starts_with("//")

@@ -2,7 +2,7 @@
 
 /// Formats a figure with its unit; the digits stay as published.
 pub fn amount(value: f64, unit: &str) -> String {
-    // Published with one decimal, even if it is a zero.
+    // Published with one decimal place, even if the digit is zero.
     let text = if matches!(unit, "percent" | "years") {
         format!("{value:.1}")
     } else {
@@ -11,8 +11,8 @@ pub fn amount(value: f64, unit: &str) -> String {
     amount_of(&text, unit)
 }
 
-/// Removes the `.0` of a whole number stored as a fraction. Units published with one decimal keep
-/// it.
+/// Removes the `.0` from a whole number stored as a fraction. Units published with one decimal
+/// place keep the `.0`.
 pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
     if matches!(unit, "percent" | "years") || unit.contains('/') {
         digits
@@ -46,7 +46,7 @@ pub fn amount_of(digits: &str, unit: &str) -> String {
     }
 }
 
-/// Formats digits with at least two decimals, as for cents.
+/// Formats digits with at least two decimal places, as for cents.
 pub fn with_cents(digits: &str) -> String {
     match digits.split_once('.') {
         None => format!("{digits}.00"),
@@ -83,14 +83,14 @@ pub fn counted(digits: &str, thing: &str) -> String {
     )
 }
 
-/// Formats an amount of a million or more with two decimals, rounded half up, and a smaller one
-/// exactly. Pages show it if the exact figure is one click away.
+/// Formats an amount of a million or more with two decimal places, rounded half up, and a smaller
+/// amount exactly. Pages use this format if the exact figure is one click away.
 pub fn brief(digits: &str, unit: &str) -> String {
     let exact = amount_of(as_published(digits, unit), unit);
     let (sign, size) = digits
         .strip_prefix('-')
         .map_or(("", digits), |size| ("-", size));
-    // Rounding to ten thousands or more makes the decimals irrelevant.
+    // Rounding to ten thousands or more makes the decimal places irrelevant.
     let Ok(whole) = size.split('.').next().unwrap_or_default().parse::<u128>() else {
         return exact;
     };
@@ -111,7 +111,7 @@ pub fn brief(digits: &str, unit: &str) -> String {
     )
 }
 
-/// Formats a margin of error; for a percentage, in percentage points.
+/// Formats a margin of error, in percentage points if the unit is percent.
 pub fn margin(digits: &str, unit: &str) -> String {
     let digits = as_published(digits, unit);
     if unit == "percent" {
@@ -175,8 +175,8 @@ const CAPITALS: &[&str] = &[
     "usd", "zip", "zip5", "zip9", "zcta",
 ];
 
-/// Labels of keys, one `key;label` per line: keys whose words do not make a label, classes of
-/// goods, and codes of grades in the directory of schools.
+/// Labels of keys, one `key;label` per line: keys whose words do not form a label, classes of
+/// goods, and grade codes in the school directory.
 const LABELS: &str = include_str!("assets/labels.csv");
 const GOODS: &str = include_str!("assets/goods.csv");
 const GRADES: &str = include_str!("assets/grades.csv");
@@ -209,12 +209,12 @@ pub fn words(key: &str) -> String {
     text
 }
 
-/// Returns a class of goods of the sales tax in words.
+/// Returns the label of a class of goods in sales tax.
 pub fn goods(class: &str) -> String {
     label_in(GOODS, class).map_or_else(|| words(class), str::to_owned)
 }
 
-/// Returns the grades of a school from the codes of the directory.
+/// Returns a school's grades from the codes in the school directory.
 pub fn grades(low: &str, high: &str) -> String {
     let grade = |code: &str| {
         label_in(GRADES, code)
@@ -228,7 +228,7 @@ pub fn grades(low: &str, high: &str) -> String {
     }
 }
 
-/// Returns the period of a cadence in words.
+/// Returns the length of a cadence in words.
 pub fn cadence(days: u64) -> String {
     match days {
         1 => "day".to_owned(),

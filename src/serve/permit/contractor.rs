@@ -1,5 +1,5 @@
-//! Answers `GET /v1/contractors/{license}`: a license and the permits that state its number or name
-//! its holder.
+//! Answers `GET /v1/contractors/{license}`: a license, and the permits that state the license
+//! number or the name of its holder.
 
 use std::collections::BTreeSet;
 
@@ -51,11 +51,11 @@ query! {
         /// State, by postal code or name; required with a license number. Other values are
         /// rejected.
         state: Option<&'a str> = Kind::State,
-        /// Only licenses of this profession; for license numbers only.
+        /// Limits the search to licenses of this profession; applies only to license numbers.
         profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
-        /// First day of permits, inclusive.
+        /// First day of the permits, inclusive.
         permits_from: Option<Date> = Kind::Date,
-        /// Last day of permits, inclusive.
+        /// Last day of the permits, inclusive.
         permits_to: Option<Date> = Kind::Date,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("permits"), ..RELEASE, ..AS_OF,
@@ -66,7 +66,7 @@ query! {
 struct Contractor<'a> {
     #[serde(flatten)]
     license: LicenseFields<'a>,
-    /// Record of the license in `license.license`.
+    /// Provenance of the license's record in `license.license`.
     provenance: Provenance<'a>,
     /// Totals over all permits linked to the license.
     permit_summary: PermitSummary<'a>,
@@ -91,11 +91,12 @@ struct Linking<'a> {
 struct LinkingMethods {
     /// Permits that state the license number.
     exact_number: usize,
-    /// Permits that name a business whose name only this contractor's license of the state has.
+    /// Permits that name a business whose name appears on only one contractor's license in the
+    /// state.
     name_and_state: usize,
 }
 
-/// Returns true if a text has the form of an id: state and source, then the number, which may
+/// Returns true if a string has the format of an id: state and source, then the number, which may
 /// contain hyphens.
 fn is_id(licenses: &Licenses, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
@@ -107,8 +108,8 @@ fn is_id(licenses: &Licenses, text: &str) -> bool {
 /// Finds the license in the request path.
 ///
 /// # Errors
-/// `not_found`; `ambiguous_identifier` if several licenses have the number; the errors for an
-/// invalid state or profession.
+/// `not_found` if the license does not exist; `ambiguous_identifier` if several licenses have the
+/// number; the errors for an invalid state or profession.
 async fn license_of_path<'a>(
     call: &Call<'_>,
     query: &Parameters<'_>,

@@ -1,5 +1,5 @@
-//! Determines which sources of permits cover a place, even if their permits name it differently.
-//! Many sources state no ZIP codes, and name cities differently from the Postal Service.
+//! Determines which permit sources cover a place, even if their permits name it differently. Many
+//! sources state no ZIP codes, and name cities differently from the Postal Service.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,23 @@ use crate::place::zips::Zips;
 use pubdata_core::canonical::address::{Address, city_key};
 use pubdata_core::canonical::state::usps;
 
-/// A place, with its names.
+/// A place with its names.
 #[derive(Debug)]
 pub struct Place<'a> {
     zips: Option<&'a Zips>,
     zip_row: Option<usize>,
-    /// Postal code of its state: that of the ZIP code if one is given; empty if not known.
+    /// Postal code of the place's state, taken from the ZIP code if one is given; empty if not
+    /// known.
     state: String,
-    /// Names of its post offices, normalised for comparison.
+    /// Names of the place's post offices, normalised for comparison.
     names: BTreeSet<String>,
-    /// Names of its counties, without the word "county".
+    /// Names of the place's counties, without the word "county".
     counties: BTreeSet<String>,
 }
 
 impl<'a> Place<'a> {
-    /// Builds the place of a ZIP code or, without one, of a city in a state. An empty text stands
-    /// for none.
+    /// Builds the place for a ZIP code or, without a ZIP code, for a city in a state. An empty
+    /// string means that the value is not given.
     pub fn new(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
         let zip_row = zips.and_then(|zips| zips.find(zip));
         let mut place = Self {
@@ -60,7 +61,7 @@ impl<'a> Place<'a> {
         place
     }
 
-    /// Postal code of its state; empty if not known.
+    /// Returns the postal code of the place's state; empty if not known.
     pub fn state(&self) -> &str {
         &self.state
     }
@@ -69,8 +70,8 @@ impl<'a> Place<'a> {
         Self::new(zips, &address.zip, &address.city, &address.state)
     }
 
-    /// Returns true if a source's city name means this place: one of its names, or a name that no
-    /// post office of the state has but the place's county does (`QUEENS`).
+    /// Returns true if a source's city name means this place. The name must be one of the place's
+    /// names, or a name that the place's county has but no post office in the state (`QUEENS`).
     pub fn matches_city_name(&self, city_name: &str) -> bool {
         let is_county = || {
             self.zips
@@ -85,13 +86,13 @@ impl<'a> Place<'a> {
         self.names.contains(&city_key(list_name))
     }
 
-    /// Returns true if a source has permits of the place.
+    /// Returns true if a source has permits in the place.
     pub fn is_in(&self, list: &PermitList) -> bool {
         (self.state.is_empty() || list.state == self.state)
             && list.cities.iter().any(|name| self.matches_city_name(name))
     }
 
-    /// Describes where a ZIP code is.
+    /// Describes where a ZIP code is located.
     fn described(&self) -> Option<String> {
         let (zips, row) = self.zips.zip(self.zip_row)?;
         Some(format!("{}, {}", zips.cities.at(row), zips.states.at(row)))
@@ -101,7 +102,7 @@ impl<'a> Place<'a> {
 /// A source with its id.
 pub type Listed<'a> = (&'a str, &'a PermitList);
 
-/// Builds the notice that permits of a ZIP code may be missing.
+/// Builds the notice that permits in a ZIP code may be missing.
 pub fn missing_zip_notice(place: &Place<'_>, lists: &[Listed<'_>], zip: &str) -> Option<Notice> {
     let lacking: Vec<Listed<'_>> = lists
         .iter()
@@ -120,7 +121,7 @@ pub fn missing_zip_notice(place: &Place<'_>, lists: &[Listed<'_>], zip: &str) ->
     })
 }
 
-/// Returns the problem for a ZIP code that no permit of the sources states.
+/// Returns the problem for a ZIP code that does not occur in any permit of the sources.
 pub fn zip_not_covered(
     permits: &Permits,
     place: &Place<'_>,
@@ -248,7 +249,8 @@ pub fn city_not_covered(
     Problem::of_field(Code::InvalidParameter, "city", message)
 }
 
-/// Returns the problem for a place that no jurisdiction covers, with the number of covered ones.
+/// Returns the problem for a place that no jurisdiction covers, with the number of covered
+/// jurisdictions.
 pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
     let end = if what.ends_with('?') { "" } else { "." };
     Problem::of_field(
@@ -261,8 +263,9 @@ pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
     )
 }
 
-/// Suggests jurisdictions whose place has this or a similar name. Only the place is compared,
-/// within the state of the text: as whole ids, `us-tx-houston` would be similar to `us-tx-austin`.
+/// Suggests jurisdictions whose place has this or a similar name. Compares only the place, within
+/// the state given in the text. If complete ids were compared, `us-tx-houston` would be similar to
+/// `us-tx-austin`.
 pub fn suggest_jurisdictions(permits: &Permits, text: &str) -> String {
     let parts: Vec<&str> = text.splitn(3, '-').collect();
     let (state, place) = match parts[..] {
@@ -305,7 +308,7 @@ pub fn suggest_jurisdictions(permits: &Permits, text: &str) -> String {
     }
 }
 
-/// Maximum number of jurisdictions that a message names.
+/// Maximum number of jurisdictions named in a message.
 const MAX_NAMED: usize = 3;
 
 /// Joins texts about jurisdictions, up to [`MAX_NAMED`].

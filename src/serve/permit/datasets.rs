@@ -1,4 +1,4 @@
-//! Defines the rows of permits, parties and links that answers show.
+//! Defines the permit, party and link rows that answers show.
 
 use crate::answer::{Date, Decimal, Float};
 use crate::release::row::{Columns, row};
@@ -9,7 +9,7 @@ pub const PERMITS: &str = Permit::ID;
 pub const CONTACTS: &str = Contact::ID;
 pub const LINKS: &str = Link::ID;
 
-/// Permits.
+/// Dataset of permits.
 #[derive(Debug)]
 pub struct Permit;
 
@@ -25,7 +25,7 @@ impl Dataset for Permit {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Parties of permits.
+/// Dataset of permit parties.
 #[derive(Debug)]
 pub struct Contact;
 
@@ -45,7 +45,7 @@ impl Dataset for Contact {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Links of parties to licenses.
+/// Dataset of links between parties and licenses.
 #[derive(Debug)]
 pub struct Link;
 
@@ -81,21 +81,21 @@ row! {
         status_detail: Option<&'a str>,
         status_raw: Option<&'a str>,
         status_basis "?": Option<&'a str>,
-        /// Day of the current status; null if the list does not state it.
+        /// Date of the current status; null if the list does not state it.
         status_date: Option<Date>,
-        /// Day of the application; null if the list does not state it.
+        /// Date of the application; null if the list does not state it.
         applied_date: Option<Date>,
-        /// Day on which the permit was issued; null if the list does not state it.
+        /// Date on which the permit was issued; null if the list does not state it.
         issued_date: Option<Date>,
-        /// Day on which the permit was completed; null if the list does not state it.
+        /// Date on which the permit was completed; null if the list does not state it.
         completed_date: Option<Date>,
-        /// Day on which the permit expires; null if the list does not state it.
+        /// Date on which the permit expires; null if the list does not state it.
         expires_date: Option<Date>,
         /// True if expires_date had passed on the date of the list; some lists still call such
-        /// permits issued. Null without such a date.
+        /// permits issued. Null if the permit has no expires_date.
         is_expired: Option<bool> = None,
         job_value: Option<Decimal>,
-        /// Fees of the permit in US dollars; null if the list does not state them.
+        /// Permit fees in US dollars; null if the list does not state them.
         fees: Option<Decimal>,
         square_feet: Option<Decimal>,
         housing_units: Option<Decimal>,
@@ -103,7 +103,7 @@ row! {
         renewals: Option<i64>,
         /// Address of the work.
         address: PermitAddress<'a>,
-        /// Parcel of the work; null if the list has none.
+        /// Parcel on which the work takes place; null if the list has none.
         parcel: Option<PermitParcel<'a>>,
         property_id: Option<&'a str>,
     }
@@ -112,7 +112,7 @@ row! {
 row! {
     pub struct PermitNotes<'a> of Permit {
         tags: Texts<'a>,
-        /// `derived`: pubdata derives the tags from words of the description.
+        /// `derived`: pubdata derives the tags from words in the description.
         #[schemars(extend("enum" = ["derived"]))]
         tags_basis: &'static str = "derived",
         source_url: Option<&'a str>,
@@ -142,7 +142,7 @@ row! {
         address_normalized: Option<&'a str>,
         lat: Option<Float>,
         lon: Option<Float>,
-        /// `source`: the coordinates are the jurisdiction's own. Null without coordinates.
+        /// `source`: the jurisdiction publishes the coordinates. Null without coordinates.
         #[schemars(extend("enum" = ["source", null]))]
         geocode_source: Option<&'static str> = None,
     }
@@ -168,21 +168,21 @@ row! {
         license_scheme "?": Option<&'a str>,
         other_license_number "?": Option<&'a str>,
         other_license_scheme "?": Option<&'a str>,
-        /// Identifier of the license that the party is linked to; null without a link.
+        /// Identifier of the license to which the party is linked; null without a link.
         license_id: Option<&'a str> = None,
-        /// How the party was linked: the permit states the license's number of the same scheme, or
-        /// only one contractor's license of the state has the name.
+        /// How the party was linked: the permit states the license number in the same scheme, or
+        /// only one contractor's license in the state has the name.
         #[schemars(extend("enum" = ["exact_number", "name_and_state", null]))]
         link_method: Option<&'a str> = None,
-        /// `stated`: the permit names the license. `likely`: it names a business, and only one
-        /// contractor's license of the state has that name.
+        /// `stated`: the permit names the license. `likely`: the permit names a business, and only
+        /// one contractor's license in the state has that name.
         #[schemars(extend("enum" = ["stated", "likely", null]))]
         link_confidence: Option<&'static str> = None,
-        /// Record of the link, whose provenance has the rows of permit and license; null if the
-        /// party is not linked to a license.
+        /// Id of the link's record, whose provenance contains the rows of the permit and the
+        /// license; null if the party is not linked to a license.
         link_record_id: Option<&'a str> = None,
         phone: Option<&'a str>,
-        /// Record of the party in `permit.contact`, for `/v1/provenance/{record_id}`.
+        /// Id of the party's record in `permit.contact`, for `/v1/provenance/{record_id}`.
         record_id: &'a str,
     }
 }

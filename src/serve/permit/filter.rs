@@ -1,5 +1,5 @@
 //! Applies the filters of a permit search row by row, except places and words: types, tags, dates,
-//! values, contractors.
+//! values and contractors.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -26,18 +26,18 @@ pub struct Filter<'a> {
     without_tags: u32,
     /// True if a required tag does not occur in the release.
     has_absent_tag: bool,
-    /// Index in [`DATES`].
+    /// Index of the date kind in [`DATES`].
     date: usize,
     days: DayRange,
     values: (Option<i64>, Option<i64>),
-    /// Rows of the contractor's name.
+    /// Rows that match the contractor's name.
     of_contractor: Option<HashSet<u32>>,
     of_license: Option<HashSet<u32>>,
     is_cut: bool,
 }
 
 impl<'a> Filter<'a> {
-    /// Reads the query.
+    /// Reads the filters from the query.
     ///
     /// # Errors
     /// `invalid_parameter` if a range is reversed.
@@ -118,7 +118,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Builds the notice on sources of the rows that publish no date of the requested kind.
+    /// Builds the notice about the rows' sources that publish no date of the requested kind.
     pub fn add_dates_notice(&self, rows: &[u32]) -> Option<Notice> {
         if self.days.is_open() {
             return None;
@@ -149,8 +149,8 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Adds notices on sources of the rows without permits of a requested type, or within the
-    /// requested days.
+    /// Adds notices about the rows' sources that have no permits of a requested type, or no permits
+    /// within the requested days.
     pub fn add_gaps_notices(&self, rows: &[u32], notices: &mut Vec<Notice>) {
         let ids: BTreeSet<&str> = rows
             .iter()
@@ -237,8 +237,8 @@ impl<'a> Filter<'a> {
             && has_rows(&self.of_license)
     }
 
-    /// Sorts rows in descending order of the date kind of the search, or of value; rows without one
-    /// come last, then by row number.
+    /// Sorts rows in descending order by the date kind of the search, or by value. Rows without a
+    /// date or value come last, sorted by row number.
     pub fn sort(&self, rows: &mut [u32], by_value: bool) {
         let permits = self.permits;
         match by_value {

@@ -1,5 +1,5 @@
-//! Reads the parties of permits and their links to licenses. A link is a record of the release,
-//! built with the permits.
+//! Reads the parties of permits and their links to licenses. A link is a record in the release,
+//! built together with the permits.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::release::rows::Record;
 pub const EXACT_NUMBER: &str = "exact_number";
 pub const NAME_AND_STATE: &str = "name_and_state";
 
-/// Confidence of a link: the permit states the license, or names a business that is likely the
-/// same.
+/// Returns the confidence of a link: the permit states the license, or names a business that is
+/// likely the license holder.
 fn confidence(method: &str) -> &'static str {
     if method == EXACT_NUMBER {
         "stated"

@@ -1,4 +1,4 @@
-//! Summarises each source of permits: its days, types and gaps.
+//! Summarises each permit source: its dates, types and gaps.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use crate::days;
 use crate::permit::table::{DATES, PermitList, Permits};
 use crate::place::reach::{CoveredList, Reaches};
 
-/// Types that a reader expects of any city.
+/// Types that a reader expects in any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 
-/// Days without a new permit that are not suspicious: small cities have none for weeks.
+/// Number of days without a new permit that is not suspicious: small cities have none for weeks.
 const QUIET_DAYS: i64 = 30;
 
 impl Permits {
     /// Returns the sources by jurisdiction.
     pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
         let covered = |(id, list): (&'a String, &'a PermitList)| {
-            // First kind of date that the source has; few lack the day of issue.
+            // First kind of date that the source has; few sources lack the issue date.
             let days = list.days.iter().find_map(|days| *days);
             let (first, last) = days.unzip();
             let partition = [("jurisdiction", id.as_str())];

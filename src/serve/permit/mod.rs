@@ -1,5 +1,5 @@
-//! Building permits of cities and counties, their properties, and the contractors whose licenses
-//! they name.
+//! Serves building permits from cities and counties, their properties, and the contractors whose
+//! licenses they name.
 
 mod contractor;
 mod cover;

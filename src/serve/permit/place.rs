@@ -1,4 +1,4 @@
-//! Finds the rows of permits in the places of a request.
+//! Finds the permit rows in the places of a request.
 
 use crate::place::zips::Zips;
 use std::collections::{BTreeSet, HashSet};
@@ -22,12 +22,12 @@ use pubdata_core::canonical::line::parse_line;
 const COVERED_MI: f64 = 25.0;
 const DEFAULT_RADIUS_MI: f64 = 1.0;
 
-/// Returns the rows in all places of the request, ascending, with notices.
+/// Returns the rows in all places of the request in ascending order, with notices.
 ///
 /// # Errors
-/// `missing_parameter` if it names no place, or only part of one; `invalid_parameter` if the place
-/// cannot be read, or the permits there name another city; `coverage_unavailable` if no covered
-/// jurisdiction contains it, or its source states no ZIP codes.
+/// `missing_parameter` if the request names no place, or only part of one; `invalid_parameter` if
+/// the place cannot be read, or the permits there name another city; `coverage_unavailable` if no
+/// covered jurisdiction contains the place, or its source states no ZIP codes.
 pub async fn rows_in_places(
     call: &Call<'_>,
     query: &Parameters<'_>,
@@ -88,8 +88,8 @@ pub async fn rows_in_places(
     Ok((rows, notices))
 }
 
-/// Returns the ids of the jurisdictions that may contain the places of a request: the one that it
-/// names, those of its state, or all.
+/// Returns the ids of the jurisdictions that may contain the places of a request: the jurisdiction
+/// that the request names, the jurisdictions in its state, or all jurisdictions.
 pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permits) -> Vec<&'p str> {
     if let Some(jurisdiction) = query.jurisdiction {
         return permits
@@ -142,8 +142,8 @@ fn center(query: &Parameters<'_>) -> Result<Option<(f64, f64)>> {
     }
 }
 
-/// Returns the rows in a jurisdiction, ZIP code, state or city; `None` if the request names none of
-/// them.
+/// Returns the rows in a jurisdiction, ZIP code, state or city; `None` if the request names no such
+/// place.
 fn areas(
     call: &Call<'_>,
     query: &Parameters<'_>,
@@ -251,7 +251,7 @@ fn areas(
     Ok(Some(rows))
 }
 
-/// Code of a text that occurs in no row.
+/// Code for a text that occurs in no row.
 const UNKNOWN: u32 = u32::MAX;
 
 fn rows_where(
@@ -289,8 +289,8 @@ fn in_state(permits: &Permits, state: &str) -> Result<BTreeSet<usize>> {
 /// Reads an address on one line.
 ///
 /// # Errors
-/// `invalid_parameter` if it has no house number and street, or neither a ZIP code nor a city and
-/// state.
+/// `invalid_parameter` if the address has no house number and street, or neither a ZIP code nor a
+/// city and state.
 pub fn read_address(text: &str, field: &str) -> Result<Address> {
     let address = parse_line(text);
     if address.key().is_none() {
@@ -309,8 +309,8 @@ pub fn read_address(text: &str, field: &str) -> Result<Address> {
     Ok(address)
 }
 
-/// Checks that a permit exists in an address's ZIP code, or in its city and state, by whatever name
-/// a source uses for the city.
+/// Checks that a permit exists in an address's ZIP code, or in its city and state, regardless of
+/// the name that a source uses for the city.
 pub fn check_covered(
     call: &Call<'_>,
     permits: &Permits,
@@ -339,13 +339,13 @@ pub fn check_covered(
     ))
 }
 
-/// A permit with the house number, in a street of the name.
+/// A permit with the house number, in a street with the name.
 pub struct Candidate<'a> {
     pub row: u32,
     pub permit: Record<'a, Permit>,
 }
 
-/// Returns the permits with the house number in all streets of the name.
+/// Returns the permits with the house number in all streets with the name.
 pub async fn candidates<'a>(
     call: &Call<'_>,
     permits: &'a Permits,
@@ -362,8 +362,8 @@ pub async fn candidates<'a>(
         .collect())
 }
 
-/// Returns true if a permit is in the ZIP code of an address. If either has no ZIP code, compares
-/// city and state, by whatever name the source uses for the city.
+/// Returns true if a permit is in the ZIP code of an address. If the permit or the address has no
+/// ZIP code, compares city and state, regardless of the name that the source uses for the city.
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty()
         || permit
@@ -384,8 +384,8 @@ fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>
         }
 }
 
-/// Selects the candidates at the exact address; otherwise all candidates if they belong to a single
-/// property.
+/// Selects the candidates at the exact address. If none match, selects all candidates, provided
+/// that they belong to a single property.
 pub fn matching<'a, 'b>(
     candidates: &'b [Candidate<'a>],
     address: &Address,

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/properties/{address}` and `GET /v1/properties?address=`: the permits of one
+//! Answers `GET /v1/properties/{address}` and `GET /v1/properties?address=`: the permits for one
 //! property, by its address or id.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,20 +91,20 @@ async fn by_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 struct Property<'a> {
     #[schemars(extend("$field" = "permit.permit/property_id"))]
     property_id: Option<&'a str>,
-    /// Address of the property; null if the property is known by its parcel only.
+    /// Address of the property; null if the property is known only by its parcel.
     address: Option<PropertyAddress<'a>>,
     /// How the property matches the request.
     #[serde(rename = "match")]
     found: PropertyMatch,
-    /// Parcel numbers on the property's permits.
+    /// Parcel numbers that the property's permits state.
     parcels: Vec<PropertyParcel<'a>>,
     #[schemars(extend("$field" = "permit.permit/lat"))]
     lat: Option<Float>,
     #[schemars(extend("$field" = "permit.permit/lon"))]
     lon: Option<Float>,
-    /// Totals over all permits of the property.
+    /// Totals over all permits for the property.
     permit_summary: PermitSummary<'a>,
-    /// Permits of the property, newest first.
+    /// Permits for the property, newest first.
     permits: Vec<record::Permit<'a>>,
 }
 
@@ -122,20 +122,20 @@ struct PropertyAddress<'a> {
     suffix: Option<&'a str>,
     /// Direction after the street name; null if there is none.
     postdirectional: Option<&'a str>,
-    /// City as the permits have it; null if they have none.
+    /// City as stated in the permits; null if the permits state none.
     city: Option<&'a str>,
     /// Two-letter postal code of the state; null if the permits have none.
     state: Option<&'a str>,
     /// Five-digit ZIP code; null if the permits have none.
     zip: Option<&'a str>,
-    /// Address in the form of Publication 28; not checked against delivery points.
+    /// Address in the format of Publication 28; not checked against delivery points.
     normalized: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PropertyMatch {
-    /// `street_and_zip`: only number, street name and place match the request, and only one address
-    /// here has them. `unit_ignored`: no permit names the unit.
+    /// `street_and_zip`: only the number, street name and place match the request, and only one
+    /// address here has them. `unit_ignored`: no permit names the unit.
     #[schemars(extend("enum" = ["exact", "street_and_zip", "unit_ignored"]))]
     quality: &'static str,
     /// Always empty: if several properties match, the answer is a problem that names them.
@@ -237,8 +237,9 @@ async fn answer(
 /// Finds the property of an address.
 ///
 /// # Errors
-/// `invalid_parameter` if the address cannot be read; `coverage_unavailable`; `not_found`;
-/// `ambiguous_identifier` if several properties match.
+/// `invalid_parameter` if the address cannot be read; `coverage_unavailable` if no permit covers
+/// the place; `not_found` if no permit is for the address; `ambiguous_identifier` if several
+/// properties match.
 async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Found> {
     if permits.lists.keys().any(|jurisdiction| {
         text.to_ascii_lowercase()
@@ -302,7 +303,8 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
     Ok(of_unit(&chosen, &address, quality))
 }
 
-/// Selects the permits of the requested unit, or all of the building if none names it.
+/// Selects the permits for the requested unit, or all permits for the building if none names the
+/// unit.
 fn of_unit(chosen: &[&Candidate<'_>], address: &Address, quality: &'static str) -> Found {
     let all = || chosen.iter().map(|candidate| candidate.row).collect();
     if address.unit.is_empty() {
@@ -329,12 +331,12 @@ fn of_unit(chosen: &[&Candidate<'_>], address: &Address, quality: &'static str) 
     }
 }
 
-/// Unit of a permit, from its normalised address.
+/// Returns the unit of a permit from its normalised address.
 fn unit_of(permit: &Record<'_, Permit>) -> Option<String> {
     Some(parse_line(permit.text("address_normalized")?).unit).filter(|unit| !unit.is_empty())
 }
 
-/// Address of the property, without a unit, because units belong to single permits.
+/// Returns the address of the property without a unit, because units belong to single permits.
 fn address_of<'a>(permit: &'a Record<'_, Permit>) -> Option<PropertyAddress<'a>> {
     let mut key = permit.text("address_key")?.split('|');
     let parts: [Option<&str>; 5] =

@@ -1,4 +1,4 @@
-//! Shows a permit in answers. Expiry is judged as of the list's date, not of the current day.
+//! Builds permits for answers. Expiry is determined as of the list's date, not the current day.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Permit<'a> {
     contractors: Vec<PermitContractor<'a>>,
     #[serde(flatten)]
     notes: PermitNotes<'a>,
-    /// Record of the permit in `permit.permit`.
+    /// Provenance of the permit's record in `permit.permit`.
     provenance: Provenance<'a>,
 }
 
@@ -49,7 +49,7 @@ pub struct PermitOfContractor<'a> {
     fields: PermitFields<'a>,
     #[serde(flatten)]
     notes: PermitNotes<'a>,
-    /// Record of the permit in `permit.permit`.
+    /// Provenance of the permit's record in `permit.permit`.
     provenance: Provenance<'a>,
 }
 

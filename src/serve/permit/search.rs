@@ -1,5 +1,5 @@
-//! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words
-//! of the description.
+//! Answers `GET /v1/permits/search`: finds permits in a place, by kind, date, value, contractor and
+//! words in the description.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// Number of permits read at a time to search their descriptions.
+/// Number of permits read at a time when searching descriptions.
 const READING: usize = 512;
 /// Maximum number of rows read to count matching descriptions.
 const MAX_COUNTED_ROWS: usize = 20_000;
@@ -129,9 +129,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Returns a page of the sorted rows whose description has all words. The cursor counts rows, not
-/// matches: the next page continues after the last row. Counts all matches, unless reading the rows
-/// would take long.
+/// Returns a page of the sorted rows whose descriptions contain all words. The cursor counts rows,
+/// not matches, so the next page continues after the last row read. Counts all matches, unless
+/// reading the rows would take too long.
 async fn with_words<'a>(
     call: &Call<'_>,
     permits: &'a Permits,

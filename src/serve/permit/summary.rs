@@ -11,10 +11,11 @@ use crate::http::meta::Meta;
 use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 
-/// Cents above which a stated value is a mistake: no building costs as much.
+/// Values above this number of cents are mistakes, because no building costs as much.
 const IMPLAUSIBLE_VALUE_CENTS: i64 = 1_000_000_000 * 100;
 
-/// Day of a permit: of issue; otherwise of application, completion or last change.
+/// Returns the day of a permit: the issue date, or else the date of application, completion or last
+/// change.
 pub fn day_of(permits: &Permits, row: u32) -> i32 {
     (0..DATES.len())
         .map(|date| permits.dates[date][row as usize])
@@ -31,17 +32,17 @@ pub fn newest_first(permits: &Permits, rows: &mut [u32]) {
 pub struct PermitSummary<'a> {
     /// Number of permits counted.
     count: usize,
-    /// Day of the first permit, YYYY-MM-DD: of issue; otherwise of application, completion or last
-    /// change. Null if no permit has a date.
+    /// Date of the first permit, YYYY-MM-DD: its issue date, or else the date of application,
+    /// completion or last change. Null if no permit has a date.
     first_date: Option<Date>,
-    /// Day of the last permit, YYYY-MM-DD: of issue; otherwise of application, completion or last
-    /// change. Null if no permit has a date.
+    /// Date of the last permit, YYYY-MM-DD: its issue date, or else the date of application,
+    /// completion or last change. Null if no permit has a date.
     last_date: Option<Date>,
-    /// US dollars, without implausible values. Null if no permit states a value.
+    /// Total value in US dollars, without implausible values. Null if no permit states a value.
     total_job_value: Option<Decimal>,
     /// Number of values in the total.
     valued_count: usize,
-    /// Number of permits that state more than a billion dollars.
+    /// Number of permits that state a value of more than a billion dollars.
     implausible_values: usize,
     /// Number of permits by type.
     by_type: BTreeMap<&'a str, u64>,
@@ -56,12 +57,12 @@ pub struct PermitSummary<'a> {
 struct PermitsOfJurisdiction<'a> {
     /// Identifier of the jurisdiction, such as `us-il-chicago`.
     id: &'a str,
-    /// Number of permits that it issued.
+    /// Number of permits that the jurisdiction issued.
     count: u64,
 }
 
 impl<'a> PermitSummary<'a> {
-    /// Totals permits, and adds a notice on excluded values.
+    /// Totals permits, and adds a notice about excluded values.
     pub fn new(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
         let days = || {
             rows.iter()

@@ -1,5 +1,5 @@
-//! Indexes permits in memory as far as searches and totals need them; everything else that an
-//! answer shows is read from its part.
+//! Indexes permits in memory as far as searches and totals need them. All other values that an
+//! answer shows are read from the parts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -82,7 +82,7 @@ pub const DATES: [&str; 4] = [
     "completed_date",
     "status_date",
 ];
-/// Marks a missing value.
+/// Sentinel for a missing value.
 pub const NO_VALUE: i64 = i64::MIN;
 
 /// Facts about all permits of a jurisdiction.
@@ -95,18 +95,18 @@ pub struct PermitList {
     pub without_zip: u64,
     /// Number of permits with coordinates.
     pub with_point: u64,
-    /// Number of permits with each of [`DATES`].
+    /// Number of permits with each date in [`DATES`].
     pub with_date: [u64; 4],
-    /// First and last day of each of [`DATES`], ignoring days after the source's own date.
+    /// First and last day for each date in [`DATES`], ignoring days after the source's own date.
     pub days: [Option<(i32, i32)>; 4],
-    /// Types of its permits.
+    /// Types of the jurisdiction's permits.
     pub types: BTreeSet<String>,
     /// Cities of the permits, normalised for comparison.
     pub cities: BTreeSet<String>,
     city_codes: HashSet<u32>,
 }
 
-/// The permits of a release.
+/// Permits of a release.
 #[derive(Debug, Default)]
 pub struct Permits {
     pub rows: Numbered<Permit>,
@@ -114,12 +114,12 @@ pub struct Permits {
     pub links: ChildParts<Link>,
     by_number: HashIndex,
     by_property: HashIndex,
-    /// By house number and street name.
+    /// Permits by house number and street name.
     by_street: HashIndex,
     by_parcel: HashIndex,
     /// Permits by state and normalised license number of a party.
     by_license: HashIndex,
-    /// Permits linked to a license, by its id and the method.
+    /// Permits linked to a license, by license id and link method.
     linked: HashIndex,
     pub contractors: SharedNames,
     pub types: DictionaryColumn,
@@ -128,20 +128,20 @@ pub struct Permits {
     pub statuses: DictionaryColumn,
     /// Days, in the order of [`DATES`].
     pub dates: [Vec<i32>; 4],
-    /// Cents.
+    /// Stated values in cents.
     pub values: Vec<i64>,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
     pub tag_words: Vec<String>,
     /// One bit for each word of `tag_words`.
     pub tags: Vec<u32>,
-    /// Ascending by latitude.
+    /// Coordinates in ascending order of latitude.
     pub points: Vec<Point>,
-    /// By id of the jurisdiction.
+    /// Facts about each jurisdiction, by its id.
     pub lists: BTreeMap<String, PermitList>,
     /// Jurisdictions whose permits carry license numbers.
     pub with_license_numbers: BTreeSet<String>,
-    /// Ids of quarantined permits, in upper case.
+    /// Upper-case ids of quarantined permits.
     quarantined: Vec<String>,
 }
 
@@ -155,11 +155,11 @@ struct Builder {
     by_license: HashIndexBuilder,
     linked: HashIndexBuilder,
     contractors: SharedBuilder,
-    /// Fields that need no separate builder.
+    /// Fields of the index that need no separate builder.
     permits: Permits,
-    /// Rows of the current part's permits, for their parties.
+    /// Rows of the permits in the current part, used to find the permits of parties.
     of_part: HashMap<u64, u32>,
-    /// Evidence for links among the current part's parties.
+    /// Evidence for links, collected from the parties in the current part.
     evidence: HashSet<u64>,
 }
 
@@ -321,7 +321,7 @@ impl Builder {
     }
 }
 
-/// House number and street name of a published address key.
+/// Returns the house number and street name from a published address key.
 fn street_key(key: &str) -> Option<[&str; 2]> {
     let mut fields = key.split('|');
     let (number, street) = (fields.next()?, fields.nth(1)?);
@@ -338,8 +338,7 @@ pub fn comparable_parcel(parcel: &str) -> String {
 }
 
 impl Permits {
-    /// Reads the key columns of every part; returns `None` if the release does not have the
-    /// dataset.
+    /// Reads the key columns of every part; returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Permit>::from_manifest(manifest)? else {
@@ -411,8 +410,8 @@ impl Permits {
         }
     }
 
-    /// Ids of quarantined permits whose key is or begins with the number. Further parts follow for
-    /// a permit with several rows.
+    /// Returns the ids of quarantined permits whose key is the number or begins with it. Ids of
+    /// permits with several rows have further parts after the number.
     pub fn quarantined_with_number(&self, number: &str) -> Vec<&str> {
         let plain = |text: &str| {
             text.chars()
@@ -441,12 +440,12 @@ impl Permits {
         self.by_number.find(&[&license_number::display(number)])
     }
 
-    /// Returns the permits of a property, by its id in any case.
+    /// Returns the permits for a property by its id, ignoring case.
     pub fn of_property(&self, property_id: &str) -> &[u32] {
         self.by_property.find(&[&property_id.to_ascii_lowercase()])
     }
 
-    /// Returns the permits with a house number in streets of a name.
+    /// Returns the permits with a house number in streets with a name.
     pub fn at_street(&self, number: &str, street: &str) -> &[u32] {
         self.by_street.find(&[number, street])
     }
@@ -460,7 +459,7 @@ impl Permits {
         self.by_license.find(&[state, normalized])
     }
 
-    /// Returns the permits linked to a license by this method.
+    /// Returns the permits linked to a license by the given method.
     pub fn linked_to(&self, license_id: &str, method: &str) -> &[u32] {
         self.linked.find(&[license_id, method])
     }
@@ -469,7 +468,7 @@ impl Permits {
         self.rows.partition(row, "jurisdiction")
     }
 
-    /// Memory of the index.
+    /// Returns the memory size of the index in bytes.
     pub fn size_bytes(&self) -> usize {
         let keys = [
             &self.by_number,

@@ -1,4 +1,4 @@
-//! Maps codes of areas to their indices. A five-digit code, as ZCTAs and counties have, is found
+//! Maps area codes to their indices. A five-digit code, the format of ZCTAs and counties, is found
 //! without a search.
 
 use crate::index::file::{Column, stored};
@@ -7,18 +7,18 @@ use pubdata_core::error::{Error, Result};
 /// Codes of at most eight bytes, in ascending order.
 #[derive(Debug, Default)]
 pub struct AreaCodes {
-    /// Bytes of each code as a big-endian number, which compares like the text.
+    /// Bytes of each code as a big-endian number. Numbers compare in the same order as the codes.
     codes: Column<u64>,
-    /// Indexed by the number of a five-digit code: one more than the code's index, or zero if the
-    /// code is absent.
+    /// Indexed by a five-digit code as a number. Each entry is one more than the code's index, or
+    /// zero if the code is absent.
     places: Column<u32>,
 }
 
 stored!(AreaCodes { codes, places });
 
 impl AreaCodes {
-    /// Appends a code, unless it equals the last one. Returns whether it was appended. Codes of
-    /// more than eight bytes, and codes below the last one, are errors.
+    /// Appends a code, unless it equals the last one. Returns whether the code was appended. Fails
+    /// for codes of more than eight bytes, and for codes below the last one.
     pub fn push(&mut self, code: &str) -> Result<bool> {
         let number = number_of(code)
             .ok_or_else(|| Error::store(format!("`{code}` is not the code of an area")))?;
@@ -30,7 +30,7 @@ impl AreaCodes {
             _ => self.codes.push(number),
         }
         if let Some(digits) = five_digits(code) {
-            // Codes ascend, so this one is beyond all earlier ones.
+            // Codes ascend, so this code is beyond all earlier codes.
             self.places.extend(&vec![0; digits - self.places.len()]);
             self.places
                 .push(u32::try_from(self.codes.len()).unwrap_or_default());
@@ -62,7 +62,7 @@ impl AreaCodes {
     }
 }
 
-/// Parses a code of five digits.
+/// Parses a five-digit code.
 fn five_digits(code: &str) -> Option<usize> {
     let digits: &[u8; 5] = code.as_bytes().try_into().ok()?;
     digits.iter().try_fold(0, |number, digit| {
@@ -72,7 +72,7 @@ fn five_digits(code: &str) -> Option<usize> {
     })
 }
 
-/// Returns a number that compares like the text.
+/// Returns a number that compares in the same order as the code.
 fn number_of(code: &str) -> Option<u64> {
     let mut bytes = [0; 8];
     bytes

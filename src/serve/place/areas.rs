@@ -17,21 +17,21 @@ use pubdata_store::Part;
 pub struct PlaceTable {
     pub codes: Texts,
     by_code: AreaCodes,
-    /// Sorted names of counties in the form in which they are compared, with their rows; empty for
+    /// Sorted names of counties in the format used for comparison, with their rows; empty for
     /// ZCTAs.
     by_name: Vec<(Box<str>, u32)>,
     pub names: Texts,
     pub record_ids: Texts,
     pub validation_statuses: Texts,
-    /// Square miles, in units of 10^-`land_area_scale`.
+    /// Land areas in square miles, in units of 10^-`land_area_scale`.
     land_areas: Vec<i64>,
     land_area_scale: u8,
-    /// Square metres.
+    /// Water areas in square metres.
     water_areas: Int64Array,
     latitudes: Float64Array,
     longitudes: Float64Array,
     pub states: Texts,
-    /// Present for ZCTAs only.
+    /// Primary counties; present for ZCTAs only.
     primary: Option<PrimaryCounties>,
     pub origin: Option<Origin>,
 }
@@ -42,15 +42,15 @@ struct PrimaryCounties {
     names: Texts,
     land_shares: Float64Array,
     bases: Texts,
-    /// Codes, names and land shares of the counties of 2020; null in releases of earlier versions.
+    /// Codes, names and land shares of the 2020 counties; null in releases of earlier versions.
     of_2020: (Texts, Texts, Option<Float64Array>),
 }
 
-/// First vintage of the survey with planning regions as the counties of Connecticut.
+/// First survey vintage that uses planning regions as the counties of Connecticut.
 const FIRST_WITH_REGIONS: i32 = 2022;
 const LARGEST_LAND_PART: &str = "largest_land_part";
 
-/// Primary county of a ZCTA.
+/// Primary county of one ZCTA.
 #[derive(Debug, Clone, Copy)]
 pub struct PrimaryCounty<'a> {
     pub code: Option<&'a str>,
@@ -184,8 +184,8 @@ impl PlaceTable {
         self.by_code.find(code)
     }
 
-    /// Returns the counties whose names start with `beginning`, with the names. `beginning` must be
-    /// in the form in which names are compared.
+    /// Returns the counties whose names start with `beginning`, with their names. `beginning` must
+    /// be in the format used to compare names.
     pub fn beginning(&self, beginning: &str) -> impl Iterator<Item = (&str, usize)> {
         let start = self
             .by_name
@@ -196,7 +196,7 @@ impl PlaceTable {
             .map(|(name, row)| (&**name, *row as usize))
     }
 
-    /// Returns the degrees north and east of the area's internal point.
+    /// Returns the latitude and longitude of the area's internal point in degrees.
     pub fn internal_point(&self, row: usize) -> (f64, f64) {
         (self.latitudes.value(row), self.longitudes.value(row))
     }
@@ -209,7 +209,7 @@ impl PlaceTable {
         }
     }
 
-    /// Returns the water area in square miles, to the thousandth as the Gazetteer prints it.
+    /// Returns the water area in square miles, rounded to thousandths as the Gazetteer prints it.
     pub fn water_area_sqmi(&self, row: usize) -> Decimal {
         // Millionths of a square metre per square mile.
         const SQUARE_MILE: i128 = 2_589_988_110_336;
@@ -222,13 +222,13 @@ impl PlaceTable {
         }
     }
 
-    /// Reports whether a ZCTA has the same primary county in two vintages of the survey.
+    /// Reports whether a ZCTA has the same primary county in two survey vintages.
     pub fn has_same_county(&self, row: usize, one_year: i32, other_year: i32) -> bool {
         self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
     }
 
-    /// Reports whether the primary county in a vintage is one of the counties of 2020 that differs
-    /// from today's.
+    /// Reports whether the primary county in a vintage is one of the 2020 counties and differs from
+    /// today's county.
     fn is_of_2020(&self, row: usize, vintage_year: i32) -> bool {
         self.primary.as_ref().is_some_and(|primary| {
             let codes = &primary.of_2020.0;

@@ -11,11 +11,11 @@ pub struct Point {
     pub row: u32,
 }
 
-/// A point within the radius.
+/// A point within the search radius.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
     pub row: u32,
-    /// Distance in rounded hundredths of a mile, as shown and sorted.
+    /// Distance in hundredths of a mile, rounded as it is shown and sorted.
     pub hundredths: u32,
 }
 
@@ -61,8 +61,8 @@ pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near>
     near
 }
 
-/// Returns the largest difference of longitude in degrees that a point within `angle` (radians) of
-/// a latitude can have. A cap that contains a pole has points at every longitude.
+/// Returns the largest difference in longitude, in degrees, that a point within `angle` (radians)
+/// of a latitude can have. A cap that contains a pole has points at every longitude.
 fn widest_longitude(lat: f64, angle: f64) -> f64 {
     let ratio = angle.sin() / lat.to_radians().cos();
     if lat.abs() + angle.to_degrees() >= 90.0 || ratio >= 1.0 {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn known_distances_come_out() {
-        // A quarter of the great circle, and one degree of latitude.
+        // A quarter of a great circle, and one degree of latitude.
         assert!((distance_mi((0.0, 0.0), (0.0, 90.0)) - 6_218.408).abs() < 0.001);
         assert!((distance_mi((34.0, -118.0), (35.0, -118.0)) - 69.093_4).abs() < 0.001);
         assert!(distance_mi((34.1, -118.4), (34.1, -118.4)).abs() < f64::EPSILON);

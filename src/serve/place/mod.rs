@@ -1,4 +1,5 @@
-//! Locates areas and ZIP codes and counts their population, for several families. Has no endpoints.
+//! Locates areas and ZIP codes, and counts their population, for several families. The module has
+//! no endpoints.
 
 pub mod area_codes;
 pub mod areas;
@@ -17,7 +18,7 @@ use pubdata_core::error::Result;
 use pubdata_store::Part;
 use reach::Population;
 
-/// Loader of the tables of this module.
+/// Loader for the tables of this module.
 pub const LOAD: Load = |reader, _, _| load(reader).boxed();
 
 /// ZCTAs and counties; `None` for a dataset that the release lacks.

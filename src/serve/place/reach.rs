@@ -1,5 +1,5 @@
-//! Computes the population that lists cover: the areas that declarations name, counted by the
-//! Census Bureau's population estimates.
+//! Computes the population that lists cover. Adds up the Census Bureau's population estimates for
+//! the areas that declarations name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,27 +17,27 @@ use pubdata_store::{DatasetEntry, Part, TaskEntry};
 
 const POPULATION: &str = "geo.population";
 
-/// Number of states with the District of Columbia; their sum is the country.
+/// Number of states including the District of Columbia; together they form the country.
 const STATES: usize = 51;
 
-/// Shares have four decimals. The share of the whole country is written `1.0`, so shares are not of
-/// type `Float`.
+/// Shares have four decimal places. The share of the entire country is written `1.0`, so shares are
+/// not of type `Float`.
 const SHARE_STEPS: f64 = 10_000.0;
 
 /// Areas covered by the records, with their population by the Census Bureau's estimates, each
-/// person counted once. For `tax.state`, the states whose `coverage` is `full` and whose rates are
-/// found by boundaries or counties, or are the same in the whole state. States with rates by names
-/// of places only do not count.
+/// person counted once. For `tax.state`, covers the states whose `coverage` is `full` and whose
+/// rates are found by boundaries or counties, or are the same in the entire state. States whose
+/// rates are found only by place names do not count.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Reach<'a> {
     /// Areas covered by the dataset or list, ordered by code.
     areas: Vec<ReachArea<'a>>,
-    /// People in the areas with an estimate; null if no area has one.
+    /// People in the areas with an estimate; null if no area has an estimate.
     population: Option<i64>,
-    /// Share of the people of the states and the District of Columbia, as a fraction from 0 to 1;
-    /// null without a population.
+    /// Share of the population of the states and the District of Columbia, as a fraction from 0 to
+    /// 1; null without a population.
     population_share: Option<f64>,
-    /// Year of the estimates, which are of 1 July; null without a population.
+    /// Year of the estimates, which are as of 1 July; null without a population.
     population_year: Option<i32>,
     /// Number of areas that are not counted, because they have no estimate.
     areas_without_estimate: usize,
@@ -45,16 +45,16 @@ pub struct Reach<'a> {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReachArea<'a> {
-    /// FIPS code of a state, county or place; a county's code and `99990` for the part of it
-    /// outside all places; `us` for the country.
+    /// FIPS code of a state, county or place; a county's code and `99990` for the part of the
+    /// county outside all places; `us` for the country.
     geoid: &'a str,
-    /// Name of the area; null if the population estimates lack it.
+    /// Name of the area; null if the population estimates lack the area.
     name: Option<&'a str>,
-    /// People who live in the area; null if the population estimates lack it.
+    /// Number of people who live in the area; null if the population estimates lack the area.
     population: Option<i64>,
 }
 
-/// Contents, gaps and reach of a list of a dataset.
+/// Contents, gaps and reach of one list in a dataset.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetCoverageList")]
 pub struct CoveredList<'a> {
@@ -67,25 +67,27 @@ pub struct CoveredList<'a> {
     pub state: &'a str,
     /// Number of permits, licenses, businesses or tax rates in the list.
     pub records: u64,
-    /// First day of issue. Without one: for permits, the first kind of date that the list has; for
-    /// licenses, the first effective day. For businesses, the first day of formation.
+    /// First issue date. If the list has no issue dates: for permits, the first date of another
+    /// kind that the list has; for licenses, the first effective date. For businesses, the first
+    /// formation date.
     pub first_date: Option<crate::answer::Date>,
-    /// Last such day, or last renewal of a license, that is not after the list's own date.
+    /// Last date of the same kind, or last renewal of a license, that is not after the list's own
+    /// date.
     pub last_date: Option<crate::answer::Date>,
-    /// Types of permits or businesses, or professions of licenses; for a state's tax rates, how
-    /// they are found and which are known.
+    /// Types of permits or businesses, or professions of licenses; for a state's tax rates, how the
+    /// rates are found and which rates are known.
     pub kinds: Vec<&'a str>,
-    /// Gaps of the list, in words.
+    /// Gaps of the list, as text.
     pub gaps: Vec<Cow<'a, str>>,
     /// Age of the list by its publisher's cadence and calendar. At least `stale` if its last record
-    /// is older than three of its cadences (and than 30 days for permits, 180 for licenses and
-    /// businesses). Null for states of sales tax.
+    /// is older than three cadences (and than 30 days for permits, or 180 days for licenses and
+    /// businesses). Null for sales tax states.
     pub freshness: Option<Freshness>,
     /// Areas and people covered by the list.
     pub reach: Reach<'a>,
 }
 
-/// People covered by lists, by the evidence of their layout.
+/// Population covered by lists, grouped by the evidence for their layout.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "DatasetCoverageReachByLayout")]
 pub struct ReachByLayout {
@@ -95,15 +97,15 @@ pub struct ReachByLayout {
     documented: ReachOfLists,
 }
 
-/// Number of builds, and the people in their areas.
+/// Number of builds, and the population of their areas.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReachOfLists {
     /// Number of builds of lists.
     lists: usize,
-    /// People in the areas of the builds that have an estimate, each area counted once; null if no
-    /// area has one.
+    /// Population of the areas of the builds that have an estimate, each area counted once; null if
+    /// no area has an estimate.
     population: Option<i64>,
-    /// Share of the country's people, as a fraction from 0 to 1; null without a population.
+    /// Share of the country's population, as a fraction from 0 to 1; null without a population.
     population_share: Option<f64>,
 }
 
@@ -141,7 +143,7 @@ impl Population {
         Ok(population)
     }
 
-    /// Returns the estimates of a release, which every loaded release has.
+    /// Returns the population estimates of a release; every loaded release has them.
     pub fn from_release(release: &Release) -> &Self {
         release
             .table()
@@ -163,7 +165,7 @@ impl Population {
         (states.len() == STATES).then(|| states.iter().sum())
     }
 
-    /// Returns the areas that are in no other area of the set, with their estimates.
+    /// Returns the areas that are not contained in another area of the set, with their estimates.
     fn counted<'a>(&self, areas: &BTreeSet<&'a str>) -> Vec<(&'a str, Option<i64>)> {
         let is_inside = |code: &str| {
             code != "us" && (areas.contains("us") || (code.len() > 2 && areas.contains(&code[..2])))
@@ -183,7 +185,7 @@ impl Population {
             .collect()
     }
 
-    /// Returns the population of the areas, and its share of the country's.
+    /// Returns the population of the areas, and its share of the country's population.
     fn people_of(&self, counted: &[(&str, Option<i64>)]) -> (Option<i64>, Option<f64>) {
         let known: Vec<i64> = counted.iter().filter_map(|(_, people)| *people).collect();
         let people: Option<i64> = (!known.is_empty()).then(|| known.iter().sum());
@@ -193,8 +195,8 @@ impl Population {
         (people, share)
     }
 
-    /// Returns the population of the areas, each counted once, and the number of areas without an
-    /// estimate.
+    /// Returns the population of the areas, each area counted once, and the number of areas without
+    /// an estimate.
     pub fn reach<'a>(&'a self, areas: &BTreeSet<&'a str>) -> Reach<'a> {
         let counted = self.counted(areas);
         let (population, population_share) = self.people_of(&counted);
@@ -218,9 +220,9 @@ impl Population {
         }
     }
 
-    /// Counts the builds whose layout was seen in the publisher's records, and those known only
-    /// from documentation, with the people in their areas. Builds of earlier versions do not state
-    /// it; they were made from files.
+    /// Counts the builds whose layout was seen in the publisher's records, and the builds whose
+    /// layout is known only from documentation, with the population of their areas. Builds of
+    /// earlier versions do not state the evidence; they were built from files.
     pub fn reach_by_layout(&self, tasks: &[&TaskEntry]) -> ReachByLayout {
         let of = |are_documented: bool| {
             let of_it: Vec<&TaskEntry> = tasks
@@ -241,7 +243,7 @@ impl Population {
     }
 }
 
-/// Computes reach and freshness of the lists of a dataset.
+/// Computes the reach and freshness of a dataset's lists.
 pub struct Reaches<'a> {
     pub release: &'a Release,
     pub dataset: &'a DatasetEntry,
@@ -273,8 +275,8 @@ impl<'a> Reaches<'a> {
             .filter_map(move |task_id| Some((task_id, release.manifest.tasks.get(task_id)?)))
     }
 
-    /// Returns the freshness of a list's oldest build. At least stale if its last record is older
-    /// than three cadences and than `quiet_days`.
+    /// Returns the freshness of a list's oldest build. The result is at least stale if the list's
+    /// last record is older than three cadences and than `quiet_days`.
     pub fn freshness(
         &self,
         partition: &[(&str, &str)],

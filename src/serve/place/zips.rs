@@ -1,4 +1,4 @@
-//! Holds all ZIP codes in memory, with their counties, by city, and in order of latitude.
+//! Holds all ZIP codes in memory: with their counties, by city, and in order of latitude.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -55,9 +55,9 @@ pub struct Zips {
     pub zcta_matches: DictionaryColumn,
     warnings: TextLists,
     pub provenance: PartProvenance,
-    /// Rows with coordinates, by latitude.
+    /// Rows with coordinates, in ascending order of latitude.
     pub points: Vec<Point>,
-    /// Rows by state and city; cities in the form in which they are compared.
+    /// Rows by state and city; city names are in the format used for comparison.
     by_city: HashMap<(String, String), Vec<u32>>,
     pub counties: Option<ZipCounties>,
 }
@@ -85,7 +85,7 @@ pub struct ZipCounties {
 }
 
 impl Zips {
-    /// Reads the ZIP codes of a release, or returns `None` if it has none.
+    /// Reads the ZIP codes of a release, or returns `None` if the release has none.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let Some(part) = reader.parts_of("zip.zip").next() else {
             return Ok(None);
@@ -169,13 +169,13 @@ impl Zips {
         self.codes.find(code)
     }
 
-    /// Returns the degrees north and east of the ZIP code's place.
+    /// Returns the latitude and longitude of the ZIP code's place in degrees.
     pub fn place(&self, row: usize) -> Option<(f64, f64)> {
         let is_known = !self.latitudes.is_null(row) && !self.longitudes.is_null(row);
         is_known.then(|| (self.latitudes.value(row), self.longitudes.value(row)))
     }
 
-    /// Returns all city names of a code, in the form in which cities are compared.
+    /// Returns all city names for a ZIP code, in the format used to compare cities.
     pub fn city_names(&self, row: usize) -> Vec<String> {
         std::iter::once(self.cities.at(row))
             .chain(self.other_cities.at(row))
@@ -183,7 +183,7 @@ impl Zips {
             .collect()
     }
 
-    /// Returns the name of a code's county in the form in which cities are compared, without the
+    /// Returns the name of a ZIP code's county in the format used to compare cities, without the
     /// word for its kind.
     pub fn county_as_city(&self, row: usize) -> Option<String> {
         let name = city_key(self.county_names.get(row)?);
@@ -193,7 +193,7 @@ impl Zips {
         Some(kind.unwrap_or(&name).to_owned())
     }
 
-    /// Returns the codes of a city.
+    /// Returns the ZIP codes of a city.
     pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
         self.by_city
             .get(&(state.to_owned(), city_key(name)))

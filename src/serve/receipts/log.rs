@@ -1,6 +1,6 @@
 //! Answers `GET /v1/log/…`: the files of the channel's log under their C2SP `tlog-tiles` names, and
-//! `key`, which verifies its checkpoint. They serve other parties' programs, so they have no
-//! envelope and need no key.
+//! `key`, which verifies the log's checkpoint. Other parties' programs read these files, so they
+//! have no envelope and need no key.
 
 use std::sync::atomic::Ordering;
 
@@ -11,15 +11,15 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::service::Service;
 use pubdata_store::receipts::{Log, Tile};
 
-/// Cache policy of full tiles, and of partial tiles once the log has reached their size: neither
-/// changes.
+/// Cache policy for tiles that no longer change: full tiles, and partial tiles once the log has
+/// reached their size.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const NO_CACHE: &str = "no-cache";
 
 /// Returns a file of the log.
 ///
 /// # Errors
-/// `not_found` if the log has no such file, or no release yet.
+/// `not_found` if the log has no such file, or does not contain a release yet.
 pub async fn answer(service: &Service, name: &str) -> Result<Response> {
     let nothing = |what: &str| {
         Problem::new(

@@ -1,5 +1,5 @@
-//! Serves receipts of records, and the log that they refer to. The server issues receipts; it does
-//! not have the signing key.
+//! Serves receipts for records, and the log to which they refer. The server issues receipts; it
+//! does not have the signing key.
 
 mod log;
 mod receipt;

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/receipts/{record_id}` with a proof that the release has the record, or has no
-//! record with this id. Anyone can check the proof against the signed log of the channel.
+//! Answers `GET /v1/receipts/{record_id}` with a proof that the release contains the record, or no
+//! record with this id. Anyone can check the proof against the channel's signed log.
 
 use futures_util::FutureExt;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Locates the parts of datasets too large for memory by the registrant's bucket. A part is read
-//! when an answer needs it.
+//! Locates the parts of datasets that are too large for memory by the registrant's bucket. A part
+//! is read when an answer needs it.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use pubdata_store::{Manifest, Part};
 /// Partition column with a registrant's bucket: the last three digits of its CIK.
 pub const BUCKET: &str = "bucket";
 
-/// Parts of a dataset that is too large to be kept whole in memory, by bucket of registrants.
+/// Parts of a dataset that is too large for memory, by registrant bucket.
 #[derive(Debug)]
 pub struct Buckets<T> {
     by_bucket: HashMap<String, Part>,
@@ -37,8 +37,8 @@ impl<T> Default for Buckets<T> {
 }
 
 impl<T: CachedPart> Buckets<T> {
-    /// Collects the dataset's parts of a release. Each part must have a bucket, and no two the
-    /// same.
+    /// Collects the dataset's parts in a release. Each part must have a bucket, and no two parts
+    /// may have the same bucket.
     pub fn from_manifest(manifest: &Manifest) -> Result<Self> {
         let mut by_bucket = HashMap::new();
         for part in manifest
@@ -69,14 +69,14 @@ impl<T: CachedPart> Buckets<T> {
         self.by_bucket.is_empty()
     }
 
-    /// Returns all parts, in no order.
+    /// Returns all parts, in no particular order.
     pub fn parts(&self) -> impl Iterator<Item = (&str, &Part)> {
         self.by_bucket
             .iter()
             .map(|(bucket, part)| (bucket.as_str(), part))
     }
 
-    /// Reads the part of a bucket.
+    /// Reads the part for a bucket.
     pub async fn bucket(
         &self,
         reader: PartReader<'_>,

@@ -1,6 +1,6 @@
 //! Decides which release answers a request. The channel's current release is held in memory and
-//! replaced in one step, so a request sees either the old or the new one. Earlier releases are
-//! loaded on request, one at a time. All requests for that release share the load; requests for
+//! replaced in one step, so a request sees either the old or the new release. Earlier releases are
+//! loaded on request, one at a time. All requests for the same release share its load; requests for
 //! another earlier release receive an error and must retry. If memory is short, the least recently
 //! used release is dropped.
 
@@ -22,7 +22,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{ChannelEntry, Manifest, Releases, StaleTasks};
 
-/// The full history of a channel is read once in this many polls.
+/// Number of polls after which the full history of the channel is read once.
 const POLLS_PER_LISTING: u64 = 30;
 
 /// The releases of one channel.
@@ -33,9 +33,9 @@ pub struct Catalog {
     loads: Arc<[Load]>,
     channel: String,
     current: ArcSwapOption<Current>,
-    /// Last logged error about the stale marks.
+    /// Last logged error about the stale flags.
     unreadable: Mutex<Option<String>>,
-    /// True once the channel has been polled after the start.
+    /// True once the channel has been polled after startup.
     has_looked: watch::Sender<bool>,
     looks: AtomicU64,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
@@ -56,7 +56,7 @@ struct Current {
 pub enum ReleaseSelector {
     Current,
     Release(ReleaseId),
-    /// The newest release of the channel at the end of that day, UTC.
+    /// The newest release of the channel at the end of the given day, UTC.
     AsOf(Date),
 }
 
@@ -102,12 +102,12 @@ impl Catalog {
             .map(|current| current.release.clone())
     }
 
-    /// Polls the channel. If it has moved, loads its release next to the current one and swaps;
-    /// otherwise updates the stale marks. Returns the new id.
+    /// Polls the channel. If it points to a new release, loads that release next to the current one
+    /// and swaps them; otherwise updates the stale flags. Returns the new id.
     ///
     /// # Errors
-    /// `Store` if the channel or the release cannot be read; the current release stays in use. An
-    /// unreadable set of stale marks is logged and does not stop the release from being served.
+    /// `Store` if the channel or the release cannot be read; the current release stays in use.
+    /// Unreadable stale flags are logged and do not stop the release from being served.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.follow().await;
         self.has_looked.send_replace(true);
@@ -122,7 +122,7 @@ impl Catalog {
         else {
             return Ok(None);
         };
-        // A release is usable without these marks; the last known marks stay in effect.
+        // A release is usable without these flags; the last known flags stay in effect.
         let stale_tasks = match self.releases.stale_tasks(&self.channel).await {
             Ok(stale_tasks) => {
                 self.log_unreadable_marks(None);
@@ -178,8 +178,8 @@ impl Catalog {
         Ok(Some(entry.release_id))
     }
 
-    /// Returns the channel's current entry. Asks only for the next move, which is one small
-    /// request. Occasionally lists all moves, which reveals a move that was reverted manually.
+    /// Returns the channel's current entry. Requests only the next move, which is one small
+    /// request. Occasionally lists all moves, to detect a move that was reverted manually.
     async fn present_entry(&self, known: Option<&ChannelEntry>) -> Result<Option<ChannelEntry>> {
         let is_listed = self
             .looks
@@ -196,7 +196,7 @@ impl Catalog {
         }
     }
 
-    /// Logs once that the stale marks cannot be read.
+    /// Logs once that the stale flags cannot be read.
     fn log_unreadable_marks(&self, error: Option<&Error>) {
         let text =
             error.map(|error| format!("{error} ({})", error.hint_text().unwrap_or_default()));
@@ -218,8 +218,8 @@ impl Catalog {
         selector: &ReleaseSelector,
     ) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
         if !*self.has_looked.borrow() {
-            // Until the first poll has ended, an answer that the release is missing could be wrong.
-            // The request's time limit bounds the wait.
+            // Until the first poll has finished, an answer that the release is missing could be
+            // wrong. The request's time limit bounds the wait.
             let _ = self
                 .has_looked
                 .subscribe()
@@ -333,7 +333,7 @@ impl Catalog {
         Ok(history)
     }
 
-    /// Loads the release that the channel points at. The memory it takes is the measure for earlier
+    /// Loads the release that the channel points to. Its memory use is the measure for earlier
     /// releases. If the channel moved back to its previous release, only the manifest is read
     /// again, so a rollback is fast.
     async fn load_current(&self, id: &ReleaseId) -> Result<Arc<Release>> {
@@ -377,8 +377,8 @@ impl Catalog {
         Ok(release)
     }
 
-    /// Returns the release with readable indexes. Loads it again if its index files changed while
-    /// it was served.
+    /// Returns the release with readable indexes. Loads the release again if its index files
+    /// changed while it was served.
     pub async fn intact(&self, release: Arc<Release>) -> Result<Arc<Release>> {
         if release.is_intact() {
             return Ok(release);
@@ -393,7 +393,7 @@ impl Catalog {
             .current
             .load_full()
             .filter(|current| current.release.manifest.release_id == *id);
-        // A concurrent request may have loaded it already.
+        // A concurrent request may have loaded the release already.
         let known = current
             .as_ref()
             .map(|current| current.release.clone())
@@ -446,8 +446,8 @@ impl Catalog {
                 (None, Ok(turn)) => {
                     let (sender, waiting) = watch::channel(None);
                     retained.begin(id, waiting.clone());
-                    // Runs as a separate task: a client that disconnects does not restart the load
-                    // for the next one.
+                    // Runs as a separate task, so that the load continues for the next client if
+                    // this client disconnects.
                     tokio::spawn(self.load_retained(id.clone(), turn, sender));
                     waiting
                 }
@@ -456,7 +456,7 @@ impl Catalog {
         outcome(waiting, id).await
     }
 
-    /// Loads an earlier release, notifies the waiting requests, and keeps it.
+    /// Loads an earlier release, notifies the waiting requests, and retains the release.
     fn load_retained(
         &self,
         id: ReleaseId,
@@ -515,7 +515,7 @@ async fn load_kept(
     Ok(Arc::new(Release::load(parts, contracts, loads, id).await?))
 }
 
-/// Waits for the outcome of a release that is being loaded.
+/// Waits for the outcome of a release load that is in progress.
 async fn outcome(
     mut waiting: watch::Receiver<Loading>,
     id: &ReleaseId,

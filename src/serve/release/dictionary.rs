@@ -1,11 +1,11 @@
-//! Stores each distinct text of a column once.
+//! Stores each distinct value of a text column once.
 
 use std::collections::HashMap;
 
 use crate::index::file::{Column, Restored, Saved, Small, Stored, stored};
 use pubdata_core::error::{Error, Result};
 
-/// Code that no text has.
+/// Code that is assigned to no text.
 pub const ABSENT: u16 = u16::MAX;
 
 /// Frequent texts by code. Code 0 means that the text is absent.
@@ -16,10 +16,10 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// Returns the code of a text, and assigns a new one if it has none yet.
+    /// Returns the code of a text; assigns a new code if the text has none yet.
     pub fn number(&mut self, text: Option<&str>) -> Result<u16> {
         let Some(text) = text else { return Ok(0) };
-        // Nearly all rows have one of a few texts; comparing them is faster than hashing.
+        // Nearly all rows contain one of a few texts; comparing them is faster than hashing.
         if let Some(index) = self.texts.iter().take(8).position(|known| known == text) {
             return numbered(index + 1);
         }
@@ -42,7 +42,7 @@ impl Dictionary {
         self.numbers.contains_key(text)
     }
 
-    /// Returns the text of a code.
+    /// Returns the text for a code.
     pub fn text(&self, number: u16) -> Option<&str> {
         number
             .checked_sub(1)
@@ -65,7 +65,8 @@ impl Stored for Dictionary {
     }
 }
 
-/// Narrows a code. A part with more distinct values than codes does not follow its contract.
+/// Narrows a code. A part with more distinct values than available codes does not follow its
+/// contract.
 pub fn numbered(number: usize) -> Result<u16> {
     u16::try_from(number)
         .ok()
@@ -94,7 +95,7 @@ impl DictionaryColumn {
         self.words.text(self.numbers[row])
     }
 
-    /// Returns the text of a row in a column without nulls.
+    /// Returns the text of a row; the column must not contain nulls.
     pub fn at(&self, row: usize) -> &str {
         self.get(row).unwrap_or_default()
     }

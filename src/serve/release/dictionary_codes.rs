@@ -1,4 +1,4 @@
-//! Stores a text column as codes, for filters that only compare texts for equality. Spellings with
+//! Stores a text column as codes, for filters that only compare values for equality. Spellings with
 //! the same normalised form share a code.
 
 use std::collections::{BTreeMap, HashMap};
@@ -38,7 +38,7 @@ impl Stored for DictionaryCodes {
 }
 
 impl DictionaryCodes {
-    /// Appends a row. `compared` normalises a text for comparison.
+    /// Appends a row. `compared` normalises the text for comparison.
     pub fn push(&mut self, text: Option<&str>, compared: impl Fn(&str) -> String) -> Result<()> {
         let code = match text {
             None => 0,
@@ -68,7 +68,7 @@ impl DictionaryCodes {
         Ok(code)
     }
 
-    /// Returns the code of a normalised text.
+    /// Returns the code for a normalised text.
     pub fn find(&self, compared: &str) -> Option<u32> {
         self.known.get(compared).copied()
     }

@@ -18,13 +18,13 @@ use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
     Fresh,
-    // Also if the last attempt to renew it failed.
+    // Also applies if the last attempt to renew the dataset failed.
     Stale,
     Expired,
 }
 
 impl Freshness {
-    /// Returns the name in answers.
+    /// Returns the name used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -50,14 +50,14 @@ impl DailyFreshness {
             .unwrap_or(Freshness::Expired)
     }
 
-    /// Returns a digest over each dataset's freshness, and over the late or stale tasks with their
-    /// reasons. It changes exactly when the freshness in an answer can change.
+    /// Returns a digest of each dataset's freshness, and of the late or stale tasks with their
+    /// reasons. The digest changes exactly when the freshness in an answer can change.
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
 }
 
-/// Freshness of the last requested day, cached because a day has many requests.
+/// Freshness for the last requested day, cached because a day has many requests.
 #[derive(Debug, Default)]
 pub struct FreshnessCache(ArcSwapOption<DailyFreshness>);
 
@@ -103,7 +103,7 @@ impl FreshnessCache {
 
 /// Most serious condition of the dataset, worst first. `not_updated`: the last run could not update
 /// a part. `late`: an edition is late by its publisher's calendar. `expired`, `stale`: as in
-/// `freshness`. `findings`: a source needs attention (`findings`). `fresh`: none of these.
+/// `freshness`. `findings`: a source needs attention (see `findings`). `fresh`: no such condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DatasetCoverageState")]
@@ -145,7 +145,7 @@ impl DatasetState {
         }
     }
 
-    /// Returns the name in answers.
+    /// Returns the name used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::NotUpdated => "not_updated",
@@ -239,8 +239,8 @@ fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshn
     }
 }
 
-/// Returns the date of the newest file that a part was built from, or the date of publication if no
-/// file has one.
+/// Returns the date of the newest file from which a part was built, or the publication date if no
+/// file has a date.
 pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
     let inputs = manifest
         .tasks

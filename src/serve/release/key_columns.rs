@@ -1,5 +1,5 @@
-//! Reads key columns of whole datasets while a release is loaded. Reads one part after the other in
-//! batches, so memory beyond the index stays bounded.
+//! Reads key columns of complete datasets while a release is loaded. Reads one part after another
+//! in batches, so memory beyond the index stays bounded.
 
 use arrow::array::{
     Array, ArrowPrimitiveType, BooleanArray, Date32Array, Decimal128Array, Float64Array,
@@ -13,7 +13,7 @@ use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
-/// Marks a missing day; sorts before every other day.
+/// Sentinel for a missing day; sorts before every other day.
 pub const NO_DAY: i32 = i32::MIN;
 
 /// Returns the day, or `None` for [`NO_DAY`].
@@ -21,8 +21,8 @@ pub fn known_day(day: i32) -> Option<i32> {
     (day != NO_DAY).then_some(day)
 }
 
-/// Adds the rows of a part to `made`. `add` receives batches of the part with the number of their
-/// first row within the part.
+/// Adds the rows of a part to `made`. `add` receives batches of the part, each with the number of
+/// its first row within the part.
 pub async fn read_part<B: Send + 'static>(
     reader: PartReader<'_>,
     part: &Part,
@@ -46,12 +46,12 @@ pub async fn read_part<B: Send + 'static>(
         .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// Number of batches read ahead while one is added.
+/// Number of batches read ahead while one batch is added.
 const READ_AHEAD: usize = 2;
 
-/// Adds the rows of all parts to `made`, and reads the next batch while one is added. `add`
-/// receives the batches in order, with the number of their part and of their first row within the
-/// part.
+/// Adds the rows of all parts to `made`, and reads the next batch while one batch is added. `add`
+/// receives the batches in order, each with its part's number and the number of its first row
+/// within the part.
 pub async fn read_parts<B: Send + 'static>(
     reader: PartReader<'_>,
     parts: &[Part],
@@ -88,7 +88,7 @@ pub async fn read_parts<B: Send + 'static>(
     };
     let read = read.await;
     drop(sender);
-    // A failure to add also stops the reader: report the original error first.
+    // A failure in `add` also stops the reader, so the original error is reported first.
     let made = adding
         .await
         .map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
@@ -123,7 +123,7 @@ key_column_types! {
     Int64Array: int64s,
 }
 
-/// A column of flags that older releases lack: true in all of their rows.
+/// A Boolean column that older releases lack: all rows of those releases are true.
 #[derive(Debug)]
 pub struct AddedFlags(BooleanArray);
 
@@ -165,8 +165,8 @@ impl KeyColumn for Days {
     }
 }
 
-/// Declares a struct with the columns of an index. Each field is the column of its name; `column
-/// "?": type` marks a column that older releases lack.
+/// Declares a struct with the columns of an index. Each field is the column with the same name;
+/// `column "?": type` denotes a column that older releases lack.
 macro_rules! key_columns {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$of_column:meta])* $column_vis:vis $column:ident $($mark:literal)?: $type:ty,)* }) => {
         $(#[$meta])*

@@ -1,5 +1,5 @@
-//! Holds a release that is ready to answer: its manifest, and the tables that each family keeps in
-//! memory.
+//! Holds a release that is ready to answer requests: its manifest, and the tables that each family
+//! keeps in memory.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,31 +19,31 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{Manifest, MappedFile, Part, StaleTasks};
 
-/// Tables that families keep of a release, one of each type. No module below the route table knows
-/// all of them.
+/// Tables that families keep for a release, one table of each type. No module below the route table
+/// knows all table types.
 #[derive(Default)]
 pub struct Tables {
     by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
-    /// Files that indexes are mapped from.
+    /// Files from which indexes are mapped.
     mapped: Vec<Arc<MappedFile>>,
     /// Copies to open after all families are loaded.
     openings: Vec<Opening>,
 }
 
 impl Tables {
-    /// Keeps a table.
+    /// Adds a table to the set.
     pub fn insert<T: Any + Send + Sync>(&mut self, table: T) {
         self.by_type.insert(TypeId::of::<T>(), Box::new(table));
     }
 
-    /// Adds the tables of another set.
+    /// Adds the tables from another set.
     fn take(&mut self, others: Self) {
         self.by_type.extend(others.by_type);
         self.mapped.extend(others.mapped);
         self.openings.extend(others.openings);
     }
 
-    /// Registers the file that an index is mapped from, to detect changes of the file.
+    /// Registers the file from which an index is mapped, to detect changes to the file.
     pub fn watch<T>(&mut self, index: &Index<T>) {
         self.mapped.extend(index.mapped().cloned());
     }
@@ -54,7 +54,7 @@ impl Tables {
     }
 
     /// Returns a family's table, or `None` if the release lacks its dataset. While families are
-    /// loaded, only the tables of the first one are available.
+    /// loaded, only the first family's tables are available.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
@@ -76,15 +76,15 @@ fn open_by_and_by(cache: Arc<PartCache>, release_id: ReleaseId, openings: Vec<Op
     });
 }
 
-/// Reads what a family keeps in memory. Skips datasets that the release lacks. Receives the tables
-/// of the first family.
+/// Reads the data that a family keeps in memory. Skips datasets that the release lacks. Receives
+/// the tables of the first family.
 pub type Load =
     for<'a> fn(PartReader<'a>, &'a Contracts, &'a Tables) -> BoxFuture<'a, Result<Tables>>;
 
-/// Loader of a family that keeps nothing.
+/// Loader for a family that keeps no data in memory.
 pub const NOTHING: Load = |_, _, _| ready(Ok(Tables::default())).boxed();
 
-/// A release that is ready to answer.
+/// A release that is ready to answer requests.
 pub struct Release {
     pub manifest: Manifest,
     tables: Arc<Tables>,
@@ -92,7 +92,8 @@ pub struct Release {
 }
 
 impl Release {
-    /// Loads a release: the first family, which the others may need, then the others in parallel.
+    /// Loads a release: first the first family, which the others may need, then the other families
+    /// in parallel.
     pub async fn load(
         cache: &Arc<PartCache>,
         contracts: &Contracts,
@@ -152,7 +153,7 @@ impl Release {
         self.manifest.run_id.is_empty()
     }
 
-    /// Reads the manifest again of a release whose tables are still in memory. The tables stay
+    /// Reads the manifest again for a release whose tables are still in memory. The tables stay
     /// valid, because the release id depends on the digests of the parts.
     pub async fn again(&self, cache: &PartCache) -> Result<Self> {
         let manifest = cache.releases().manifest(&self.manifest.release_id).await?;
@@ -163,7 +164,7 @@ impl Release {
         })
     }
 
-    /// Returns the release with the given stale marks.
+    /// Returns the release with the given stale flags.
     pub fn marked(&self, stale_tasks: Option<&StaleTasks>) -> Self {
         let mut manifest = self.manifest.clone();
         manifest.mark(stale_tasks);

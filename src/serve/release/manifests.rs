@@ -1,5 +1,6 @@
-//! Reads manifests of the channel's earlier releases and their totals, and caches some of them. A
-//! release never changes, but it may be deleted, so each access checks that it still exists.
+//! Reads the manifests of the channel's earlier releases and their totals, and caches some of them.
+//! A release never changes, but it may be deleted, so each access checks that the release still
+//! exists.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,11 +13,11 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Manifest, Releases};
 
-/// Approximate limit on the memory of cached manifests; the last one is always kept.
+/// Approximate limit on the memory used by cached manifests; the last manifest is always kept.
 const LIMIT_BYTES: usize = 64 << 20;
 /// Maximum number of releases whose totals are cached.
 const LIMIT_SUMMARIES: usize = 1_000;
-/// Approximate memory of a part, or of an input of a build, in a manifest.
+/// Approximate memory used by a manifest entry for a part or a build input.
 const ENTRY_BYTES: usize = 700;
 
 /// Manifests of earlier releases.
@@ -30,7 +31,7 @@ pub struct Manifests {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Least recently used first.
+    /// Manifests, least recently used first.
     manifests: Vec<Arc<Manifest>>,
     summaries: BTreeMap<ReleaseId, Arc<Summary>>,
 }
@@ -45,7 +46,7 @@ pub struct Summary {
     pub datasets: BTreeMap<String, Sums>,
 }
 
-/// Totals over the parts of a dataset.
+/// Totals over the parts in a dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
     pub rows: u64,

@@ -1,6 +1,7 @@
-//! Holds releases in memory: selects the one that answers a request, reads and caches its parts,
-//! and returns rows with provenance and age. Checks the digest of every part, so damaged bytes are
-//! never served. Knows manifests and Parquet, but no family and no HTTP.
+//! Holds releases in memory: selects the release that answers a request, reads and caches its
+//! parts, and returns rows with provenance and age. Checks the digest of every part, so damaged
+//! bytes are never served. The module handles manifests and Parquet, but does not depend on any
+//! family or on HTTP.
 
 pub mod bucketed;
 pub mod catalog;

@@ -1,6 +1,6 @@
 //! Reads parts on demand and caches them under one memory limit for all datasets and releases.
 //! Releases that share a part share its cache entry. No lock is held while a part is read, and
-//! concurrent requests for one part share one read.
+//! concurrent requests for the same part share one read.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -16,17 +16,18 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 use pubdata_store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, of_all};
 
-/// Number of parts read at the same time; each takes memory beyond the limit until it is cached.
+/// Number of parts read at the same time. Each of these parts takes memory beyond the limit until
+/// it is cached.
 const READING: usize = 4;
 
-/// Size up to which bytes are hashed in place: hashing them takes some hundredths of a millisecond,
-/// less than starting on another thread takes.
+/// Number of bytes up to which a part is hashed in place. This takes some hundredths of a
+/// millisecond, less than starting work on another thread.
 const HASHED_AT_ONCE: usize = 64 << 10;
 
 /// Number of attempts to replace a copy on disk that changed after it was written.
 const MAX_COPY_CHANGES: usize = 3;
 
-/// A part in the form that answers are written from.
+/// A part in the representation from which answers are written.
 pub trait CachedPart: Send + Sync + Sized + 'static {
     const DATASET_ID: &'static str;
 
@@ -36,7 +37,7 @@ pub trait CachedPart: Send + Sync + Sized + 'static {
     /// Returns the approximate memory size.
     fn size_bytes(&self) -> usize;
 
-    /// Columns that a copy on disk depends on; `None` for types without copies.
+    /// Columns on which a copy on disk depends; `None` for types without copies.
     const COPIED: Option<&'static [&'static str]> = None;
 
     /// Returns the complete contents for a copy.
@@ -62,11 +63,11 @@ pub struct PartCache {
     releases: Releases,
     copies: Copies,
     limit_bytes: usize,
-    /// Digest of the program's build, which decides the form of an index.
+    /// Digest of the program's build, which determines the format of an index.
     program: Digest,
     reading: Semaphore,
-    /// Allows one dataset at a time to write indexes and copies of large parts: they take much
-    /// memory until they are in their files.
+    /// Allows one dataset at a time to write indexes and copies of large parts, because they take
+    /// much memory until they are written to their files.
     making: Semaphore,
     kept: Mutex<Kept>,
 }
@@ -211,14 +212,14 @@ impl PartCache {
             .map_err(|error| Error::store(error.to_string()))
     }
 
-    /// Reports whether a copy of a part exists; it may be damaged.
+    /// Reports whether a copy of the part exists. The copy is not verified and may be damaged.
     pub fn has_copy<T: CachedPart>(&self, part: &Part) -> bool {
         T::COPIED.is_some_and(|columns| self.copies.is_there(&part.sha256, &columns.join(" ")))
     }
 
-    /// Returns the index of a dataset's parts: mapped from its file, or built by `make`. Saves the
-    /// index to a file if the parts are large. `decided_by` names all inputs of the index other
-    /// than parts and program.
+    /// Returns the index of a dataset's parts, either mapped from its file or built by `make`.
+    /// Saves the index to a file if the parts are large. `decided_by` names all inputs of the index
+    /// other than the parts and the program.
     pub async fn index<T: Stored + Send + 'static>(
         &self,
         parts: &[Part],
@@ -267,9 +268,9 @@ impl PartCache {
         writing.await.map_err(failed)?
     }
 
-    /// Returns a structure built from a part: read from its file, or built by `make`. Saves the
-    /// structure for the next start if the part is large. `decided_by` names all inputs other than
-    /// part and program.
+    /// Returns a structure built from a part, either read from its file or built by `make`. Saves
+    /// the structure for the next start if the part is large. `decided_by` names all inputs other
+    /// than the part and the program.
     pub async fn prepared<T: Stored + Send + 'static>(
         &self,
         part: &Part,
@@ -312,7 +313,7 @@ impl PartCache {
         writing.await.map_err(failed)?
     }
 
-    /// Removes copies of parts that are in none of the given releases.
+    /// Removes copies of parts that are not in any of the given releases.
     pub fn retain_copies(&self, manifests: &[&Manifest]) {
         self.copies.keep_only(manifests);
     }
@@ -355,7 +356,7 @@ impl PartCache {
         &self.releases
     }
 
-    /// Removes an entry, unless another one has replaced its slot.
+    /// Removes an entry, unless another entry has replaced its slot.
     fn forget(&self, key: (&'static str, Digest), slot: &Slot) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept
@@ -380,7 +381,7 @@ impl PartCache {
         entry.slot.clone()
     }
 
-    /// Counts a part that was just read, and evicts the least recently used ones until all fit.
+    /// Counts a part that was just read, and evicts the least recently used parts until all fit.
     fn keep(&self, key: (&'static str, Digest), size_bytes: usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = kept.by_digest.get_mut(&key) {
@@ -407,7 +408,8 @@ impl PartCache {
     }
 }
 
-/// Verified bytes of a part, cached because one lookup of a record is often followed by another.
+/// Verified bytes of a part, cached because one lookup of a record is often followed by another
+/// lookup.
 struct VerifiedBytes(Bytes);
 
 impl CachedPart for VerifiedBytes {

@@ -1,5 +1,4 @@
-//! Provides the provenance of rows in memory: the source file, the record id and the validation
-//! status of each.
+//! Provides provenance for rows in memory: each row's source file, record id and validation status.
 
 use bytes::Bytes;
 

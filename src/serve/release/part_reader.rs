@@ -13,7 +13,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::RecordId;
 use pubdata_store::{Manifest, Part, Record};
 
-/// Reader of the parts of a release.
+/// Reader for the parts of a release.
 #[derive(Clone, Copy)]
 pub struct PartReader<'a> {
     cache: &'a Arc<PartCache>,
@@ -33,7 +33,7 @@ impl<'a> PartReader<'a> {
         self.cache
     }
 
-    /// Returns the parts of a dataset; empty if the release lacks it.
+    /// Returns the parts of a dataset; empty if the release lacks the dataset.
     pub fn parts_of(self, dataset_id: &str) -> impl Iterator<Item = &'a Part> + use<'a> {
         self.manifest
             .datasets
@@ -42,8 +42,8 @@ impl<'a> PartReader<'a> {
             .flat_map(|dataset| &dataset.parts)
     }
 
-    /// Returns the parts of a record's dataset that may contain it. `is_sorted` states that rows
-    /// are sorted by the prefix of their ids.
+    /// Returns the parts of a record's dataset that may contain the record. `is_sorted` states that
+    /// rows are sorted by the prefix of their ids.
     pub fn candidate_parts(
         self,
         record_id: &RecordId,
@@ -63,7 +63,7 @@ impl<'a> PartReader<'a> {
         self.cache.read(&self.manifest.release_id, part).await
     }
 
-    /// Returns the index of a dataset's parts: mapped from its file, or built by `make`.
+    /// Returns the index of a dataset's parts, either mapped from its file or built by `make`.
     /// `decided_by` names all inputs of the index other than the parts.
     pub async fn index<T: Stored + Send + 'static>(
         self,
@@ -80,8 +80,8 @@ impl<'a> PartReader<'a> {
         self.cache.index(parts, decided_by, make).await
     }
 
-    /// Returns a structure built from a part: read from its file, or built by `make`. `decided_by`
-    /// names all inputs other than the part.
+    /// Returns a structure built from a part, either read from its file or built by `make`.
+    /// `decided_by` names all inputs other than the part.
     pub async fn prepared<T: Stored + Send + 'static>(
         self,
         part: &Part,
@@ -91,8 +91,8 @@ impl<'a> PartReader<'a> {
         self.cache.prepared(part, decided_by, make).await
     }
 
-    /// Finds a record, or returns `None` if the part lacks it. Hashes of the part's ids are cached,
-    /// so a repeated request for a missing record reads nothing.
+    /// Finds a record, or returns `None` if the part lacks the record. Hashes of the part's ids are
+    /// cached, so a repeated request for a missing record reads no data.
     pub async fn find_record(self, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
         if !self
             .get::<RecordIds>(part)

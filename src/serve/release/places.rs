@@ -1,8 +1,8 @@
-//! Finds the index of a column by name. Each member of an answer needs this lookup, and comparing
+//! Finds the index of a column by name. Each field of an answer needs this lookup, and comparing
 //! fifty names takes longer than writing the cell. A hash of a few letters finds the index in a
-//! table that the compiler builds and all parts of a dataset share.
+//! table that the compiler builds and that all parts of a dataset share.
 
-/// Much larger than the number of columns, so that few names collide.
+/// Number of slots, much larger than the number of columns so that few names collide.
 const SLOTS: usize = 256;
 const EMPTY: u8 = u8::MAX;
 
@@ -30,7 +30,7 @@ impl Places {
         Self { columns, slots }
     }
 
-    /// Returns the index of a name, or `None` if the list lacks it.
+    /// Returns the index of a name, or `None` if the list lacks the name.
     pub const fn find(&self, name: &str) -> Option<usize> {
         let mut slot = slot_of(name);
         loop {
@@ -46,7 +46,7 @@ impl Places {
     }
 }
 
-/// Returns a column's name without the mark of columns that older releases lack.
+/// Returns a column's name without the suffix for columns that older releases lack.
 pub const fn plain(column: &str) -> &str {
     match column.as_bytes() {
         [.., b'?'] => column.split_at(column.len() - 1).0,
@@ -54,7 +54,7 @@ pub const fn plain(column: &str) -> &str {
     }
 }
 
-/// Returns the column of a struct's field: removes the `r#` of names that are Rust keywords.
+/// Returns the column of a struct's field. Removes the `r#` from names that are Rust keywords.
 pub const fn of_field(field: &str) -> &str {
     match field.as_bytes() {
         [b'r', b'#', ..] => field.split_at(2).1,
@@ -62,7 +62,7 @@ pub const fn of_field(field: &str) -> &str {
     }
 }
 
-/// Compares like `==`, which is not available in const functions.
+/// Compares slices like `==`, which is not available in const functions.
 pub const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {

@@ -1,5 +1,5 @@
 //! Builds the provenance object of a record: dataset and version, source and file, validation
-//! status, record id.
+//! status, and record id.
 
 use std::borrow::Cow;
 
@@ -14,12 +14,13 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Manifest, Part};
 
-/// Dataset and publisher's file that records come from.
+/// Dataset and publisher's file from which records come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     pub dataset_id: String,
     pub schema_version: String,
-    /// `None` if the part names no file, which only an empty part may do.
+    /// File of the records; `None` if the part names no file, which is allowed only for an empty
+    /// part.
     pub snapshot: Option<Snapshot>,
 }
 
@@ -46,7 +47,7 @@ impl Origin {
 pub struct Provenance<'a> {
     /// Dataset of the record, such as `geo.zcta_metric`.
     dataset_id: &'a str,
-    /// Publisher's file family that the record comes from; null if the record names no file.
+    /// Publisher's file family from which the record comes; null if the record names no file.
     source_id: Option<&'a str>,
     /// URL of the publisher's file; null if the record names no file.
     source_url: Option<&'a str>,
@@ -55,8 +56,8 @@ pub struct Provenance<'a> {
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the record names no file.
     source_date: Option<&'a str>,
-    /// Name of the mirror that the file was fetched from instead of the publisher; null if it came
-    /// from the publisher, or was imported manually.
+    /// Name of the mirror from which the file was fetched instead of the publisher; null if the
+    /// file came from the publisher, or was imported manually.
     source_mirror: Option<&'a str>,
     /// Version of the dataset's contract that the record follows.
     schema_version: &'a str,
@@ -114,7 +115,8 @@ impl PartOrigins {
         }
     }
 
-    /// Finds the origins of selected rows: the file that the row's first pointer names.
+    /// Finds the origins of selected rows. The origin is the file that the row's first pointer
+    /// names.
     pub fn of_rows(&self, part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Origin>> {
         Ok(first_sources(part, bytes, rows)?
             .iter()
@@ -134,7 +136,7 @@ impl PartOrigins {
         }
     }
 
-    /// Returns the origin of a row by its result from [`first_sources`].
+    /// Returns the origin of a row from its result of [`first_sources`].
     pub fn of_source(&self, named: Option<&FirstSource>) -> Origin {
         let named = named.and_then(|(source_id, digest)| {
             self.inputs
@@ -150,8 +152,8 @@ impl PartOrigins {
     }
 }
 
-/// Returns the file of a row. A pointer into an archive names the digest of the member, not of the
-/// archive: the source's file in this release contains the same member.
+/// Returns the file of a row. A pointer into an archive contains the digest of the member, not of
+/// the archive; the source's file in this release contains the same member.
 fn file_of<'a>(inputs: &'a [Snapshot], row_source: RowSource<'_>) -> Option<&'a Snapshot> {
     let of_source = || {
         inputs

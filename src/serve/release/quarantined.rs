@@ -1,5 +1,5 @@
 //! Lists the ids of a dataset's quarantined records, so that an answer can distinguish them from
-//! unknown ones.
+//! unknown ids.
 
 use crate::release::key_columns::read_part;
 use crate::release::part_reader::PartReader;
@@ -10,9 +10,9 @@ use pubdata_core::error::Result;
 /// Dataset of published quarantined records: `pubdata.quarantine:{dataset}:…`.
 pub const QUARANTINE: &str = "pubdata.quarantine";
 
-/// Returns the ids of a dataset's quarantined records in upper case, if they have one:
-/// `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Records without an id are
-/// named by their position in the source.
+/// Returns the ids of a dataset's quarantined records in upper case. The format is
+/// `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Skips records without an id,
+/// which are named by their position in the source.
 pub async fn ids<D: Dataset>(reader: PartReader<'_>) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     let quarantine = reader.parts_of(QUARANTINE);

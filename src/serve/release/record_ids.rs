@@ -1,5 +1,5 @@
-//! Indexes the record ids of a part, to skip parts that do not contain a record. Takes four bytes
-//! per record, cached in memory like other parts.
+//! Indexes the record ids of a part, to skip parts that do not contain a record. The index takes
+//! four bytes per record, and is cached in memory like other parts.
 
 use bytes::Bytes;
 
@@ -8,12 +8,12 @@ use super::table::Table;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 
-/// Hashes of the ids of a part's records, ascending.
+/// Hashes of the record ids in a part, in ascending order.
 pub struct RecordIds(Vec<u32>);
 
 impl RecordIds {
-    /// Reports whether the part may contain the record. A part with n records gives a false
-    /// positive for n of 2^32 other ids.
+    /// Reports whether the part may contain the record. For a part with n records, the probability
+    /// of a false positive is n in 2^32.
     pub fn may_contain(&self, record_id: &str) -> bool {
         self.0.binary_search(&hash(record_id)).is_ok()
     }

@@ -7,12 +7,13 @@ use pubdata_core::error::Error;
 /// Reason why no release can answer a request.
 #[derive(Debug, Clone)]
 pub enum ReleaseUnavailable {
-    /// The release does not exist, or was deleted; with the parameter that selected it.
+    /// The release does not exist, or was deleted. Contains the parameter that selected the
+    /// release.
     Missing {
         parameter: Option<&'static str>,
         detail: String,
     },
-    /// Another release is being loaded; with the message to return.
+    /// Another release is being loaded. Contains the message to return.
     Busy(String),
     /// The release cannot be read; the cause is in the log.
     Failed(Arc<Error>),

@@ -1,6 +1,6 @@
-//! Keeps earlier releases in memory within a limit, and tracks the one being loaded. Estimates the
-//! size of a release from its row count, with the memory per row of the first release that this
-//! server loaded.
+//! Keeps earlier releases in memory within a limit, and tracks the release that is being loaded.
+//! Estimates the size of a release from its row count, using the memory per row of the first
+//! release that this server loaded.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::release_unavailable::ReleaseUnavailable;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::Manifest;
 
-/// Outcome of a release that is being loaded; `None` until it is known.
+/// Outcome of a release load; `None` until the outcome is known.
 pub type Loading = Option<Result<Arc<Release>, ReleaseUnavailable>>;
 
 /// Memory per row if it cannot be measured.
@@ -19,7 +19,7 @@ const BYTES_PER_ROW: f64 = 64.0;
 
 /// Earlier releases that are kept.
 pub struct Retained {
-    /// Least recently used first.
+    /// Kept releases, least recently used first.
     kept: Vec<Arc<Release>>,
     /// Previous release of the channel, kept for a rollback. It answers no requests.
     previous: Option<Arc<Release>>,
@@ -39,7 +39,7 @@ impl Retained {
         }
     }
 
-    /// Sets the memory per row from what the first release took.
+    /// Sets the memory per row from the memory that the first release took.
     pub fn measure(&mut self, manifest: &Manifest, taken_bytes: Option<u64>) {
         let rows = rows(manifest);
         if let Some(taken) = taken_bytes.filter(|_| rows > 0) {
@@ -47,7 +47,7 @@ impl Retained {
         }
     }
 
-    /// Returns a kept release, and marks it as the most recently used.
+    /// Returns a kept release, and makes it the most recently used one.
     pub fn get(&mut self, id: &ReleaseId) -> Option<Arc<Release>> {
         let index = self
             .kept
@@ -58,7 +58,8 @@ impl Retained {
         Some(release)
     }
 
-    /// Keeps the release that the channel no longer points at, if it fits beside the others.
+    /// Keeps the release that the channel no longer points to, if it fits next to the other
+    /// releases.
     pub fn keep_previous(&mut self, release: Arc<Release>) {
         self.previous = None;
         if self.taken_bytes() + self.bytes(&release.manifest) <= self.limit_bytes as f64 {
@@ -66,7 +67,7 @@ impl Retained {
         }
     }
 
-    /// Returns the previous release of the channel, if it has this id.
+    /// Returns the previous release of the channel, if its id is `id`.
     pub fn previous(&self, id: &ReleaseId) -> Option<Arc<Release>> {
         self.previous
             .clone()
@@ -75,7 +76,7 @@ impl Retained {
 
     /// Returns the receiver of a release that is being loaded.
     pub fn loading(&self, id: &ReleaseId) -> Option<watch::Receiver<Loading>> {
-        // A load that ended without an outcome has to start again.
+        // A load that finished without an outcome has to start again.
         self.loading
             .as_ref()
             .filter(|(loading, waiting)| loading == id && waiting.has_changed().is_ok())
@@ -86,12 +87,12 @@ impl Retained {
         self.loading = Some((id.clone(), waiting));
     }
 
-    /// Drops releases until another one fits. Drops all of them if the new one alone exceeds the
-    /// limit.
+    /// Drops releases until another release fits. Drops all releases if the new release alone
+    /// exceeds the limit.
     pub fn make_room(&mut self, manifest: &Manifest) {
         let needed = self.bytes(manifest);
         let is_full = |this: &Self| this.taken_bytes() + needed > this.limit_bytes as f64;
-        // The other releases answer requests, so the previous one goes first.
+        // The other releases answer requests, so the previous release is dropped first.
         if is_full(self) {
             self.previous = None;
         }
@@ -108,11 +109,11 @@ impl Retained {
             .sum()
     }
 
-    /// Keeps a loaded release, and ends its loading state.
+    /// Retains a loaded release, and removes its loading state.
     pub fn end(&mut self, id: &ReleaseId, release: Option<&Arc<Release>>) {
         self.loading = self.loading.take().filter(|(loading, _)| loading != id);
         self.kept.extend(release.cloned());
-        // The previous release may be this one, or may have been set during the load.
+        // The previous release may be this release, or may have been set during the load.
         let is_kept = self
             .previous
             .as_ref()
@@ -136,7 +137,7 @@ fn rows(manifest: &Manifest) -> u64 {
         .sum()
 }
 
-/// Returns the resident memory of this process, if the system reports it.
+/// Returns this process's resident memory in bytes, if the system reports it.
 pub fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kilobytes = status

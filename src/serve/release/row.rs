@@ -1,16 +1,16 @@
 //! Declares rows as structs. A struct declared with [`row!`] lists the columns to read, reads them
-//! from a record and serializes as the answer shows them. Its JSON schema has the descriptions and
-//! values of the contract.
+//! from a record, and serializes the fields as the answer shows them. Its JSON schema contains the
+//! descriptions and values from the contract.
 
 use crate::answer::{Date, Decimal, Float};
 use crate::release::places::{is_equal, plain};
 use crate::release::row_cells::{Cell, Texts};
 use crate::release::rows::{Dataset, Record};
 
-/// Maximum number of columns of a dataset that a struct names.
+/// Maximum number of columns that a struct names in one dataset.
 const MOST: usize = 96;
 
-/// Names of columns, collected at compile time.
+/// Column names, collected at compile time.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
     names: [&'static str; MOST],
@@ -103,10 +103,11 @@ cells! {
     Option<i64>: Some(Cell::LongInteger(integer)) => Some(integer), else None;
 }
 
-/// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A
-/// field is the column of its name, another struct of the row, or the value after its `=`, which
-/// the row does not have. `column "?": type` marks a column that older releases lack. `serde`
-/// attributes set the name in answers; the description is the contract's unless the field has one.
+/// Declares a struct with columns of a row: `struct License<'a> of Dataset { column: type, … }`. A
+/// field is the column with the same name, another struct of the row, or the value after its `=`,
+/// which does not come from the row. `column "?": type` denotes a column that older releases lack.
+/// `serde` attributes set the name in answers. The description comes from the contract, unless the
+/// field has its own.
 macro_rules! row {
     (
         $(#[$meta:meta])*
@@ -129,7 +130,7 @@ macro_rules! row {
         }
 
         impl<$life> $name<$life> {
-            /// Columns that the struct is read from.
+            /// Columns from which the struct is read.
             pub const COLUMNS: &'static $crate::release::row::Columns = &{
                 let columns = $crate::release::row::Columns::NONE;
                 $(let columns = $crate::release::row::row!(@with columns, $life, $dataset, concat!(stringify!($field) $(, $mark)?), $type $(, $value)?);)*

@@ -1,5 +1,5 @@
 //! Stores the rows of a table contiguously, with all cells of a row together. An answer that shows
-//! a row of a mapped file touches one or two pages; with columns it would touch a page for each
+//! a row from a mapped file touches one or two pages; with columns it would touch one page for each
 //! cell.
 //!
 //! ```text
@@ -21,21 +21,21 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::release::places::plain;
 use pubdata_core::error::{Error, Result};
 
-/// Bit of an end that marks a null cell.
+/// Bit in an end that denotes a null cell.
 const NULL: u32 = 1 << 31;
 const SHORT_NULL: u16 = 1 << 15;
 /// Widths of an end in bytes.
 const SHORT: u8 = 2;
 const LONG: u8 = 4;
 
-/// Type of the cells of a column.
+/// Cell type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Text,
     Texts,
     Day,
-    /// Number of decimals.
+    /// Decimal number, with its number of decimal places.
     Decimal(u8),
     Flag,
     Float,
@@ -133,9 +133,9 @@ fn number<const BYTES: usize>(cell: &[u8]) -> [u8; BYTES] {
 pub enum Cell<'a> {
     Text(&'a str),
     Texts(Texts<'a>),
-    /// Days since 1970-01-01.
+    /// Date as days since 1970-01-01.
     Day(i32),
-    /// Units, and number of decimals.
+    /// Decimal number: units, and number of decimal places.
     Decimal(i128, u8),
     Flag(bool),
     Float(f64),
@@ -143,7 +143,7 @@ pub enum Cell<'a> {
     LongInteger(i64),
 }
 
-/// Texts of a list.
+/// Texts in a list cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Texts<'a>(&'a [u8]);
 
@@ -186,7 +186,7 @@ pub struct RowCells {
 }
 
 impl RowCells {
-    /// Converts the rows of columns; the cells of a row are in the order of `columns`.
+    /// Converts columns to rows; the cells of a row are in the order of `columns`.
     pub fn from_batch(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for name in columns.iter().map(|name| plain(name)) {
@@ -247,7 +247,7 @@ impl RowCells {
         )
     }
 
-    /// Opens what [`RowCells::to_copy`] made for the same columns.
+    /// Opens a copy that [`RowCells::to_copy`] made for the same columns.
     pub fn from_copy(rows: &ArrayRef, cells: &str, columns: &[&str]) -> Result<Self> {
         let rows = rows
             .as_binary_opt::<i64>()
@@ -268,12 +268,12 @@ impl RowCells {
         })
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Returns the memory size of the rows.
+    /// Returns the memory size of the rows in bytes.
     pub fn size_bytes(&self) -> usize {
         self.rows.get_array_memory_size() + size_of::<Kind>() * self.kinds.capacity()
     }
@@ -291,7 +291,7 @@ impl RowCells {
 
 /// Appends a row: the ends of its cells with their null bits, then the cells.
 fn push(rows: &mut Vec<u8>, ends: &[(u32, bool)], cells: &[u8]) {
-    // Most rows are short, so their ends take half the bytes.
+    // Most rows are short, so their ends take half as many bytes.
     if cells.len() < usize::from(SHORT_NULL) {
         rows.push(SHORT);
         for (end, is_null) in ends {

@@ -1,6 +1,6 @@
-//! Maps each row to the publisher's file that its first pointer names. This is independent of a
-//! release: two releases that share a part may have different copies of the archive that it was
-//! built from.
+//! Maps each row to the publisher's file that its first pointer names. The mapping is independent
+//! of a release: two releases that share a part may have different copies of the archive from which
+//! the part was built.
 
 use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
@@ -22,7 +22,7 @@ const DIGEST_BYTES: usize = 32;
 #[derive(Debug, Default)]
 pub struct RowSources {
     of_rows: Column<u32>,
-    /// One entry for each file.
+    /// One entry for each source file.
     source_ids: DictionaryColumn,
     /// Digests of the files, contiguous.
     digests: Column<u8>,
@@ -38,7 +38,7 @@ stored!(RowSources {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSource<'a> {
     pub source_id: &'a str,
-    /// Digest of the file, or of a member of it.
+    /// Digest of the file, or of a member of the file.
     pub digest: Digest,
 }
 
@@ -130,7 +130,7 @@ impl RowSources {
         Ok(())
     }
 
-    /// Appends a row of another part.
+    /// Appends a row from another part.
     pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
         match other.get(row) {
             Some(file) => self.push(file),
@@ -153,7 +153,7 @@ impl RowSources {
         )
     }
 
-    /// Opens what [`RowSources::to_copy`] made.
+    /// Opens a copy that [`RowSources::to_copy`] made.
     pub fn from_copy(of_rows: &UInt32Array, files: &str) -> Result<Self> {
         let files: Vec<(String, String)> =
             serde_json::from_str(files).map_err(|error| Error::store(error.to_string()))?;

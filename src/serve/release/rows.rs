@@ -23,7 +23,7 @@ use crate::release::table::Table;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_store::{Copy, Manifest, MappedFile, Part};
 
-/// Dataset whose rows are written from decoded parts.
+/// Dataset whose answers are written from decoded parts.
 pub trait Dataset: Send + Sync + 'static {
     const ID: &'static str;
     /// First sort column of a part.
@@ -35,10 +35,10 @@ pub trait Dataset: Send + Sync + 'static {
 /// Rows of one part.
 #[derive(Debug)]
 pub struct Rows<D> {
-    /// In the order of [`Dataset::COLUMNS`].
+    /// Cells in the order of [`Dataset::COLUMNS`].
     cells: RowCells,
     row_sources: RowSources,
-    /// File that the rows are mapped from; `None` if they are in owned memory.
+    /// File from which the rows are mapped; `None` if the rows are in owned memory.
     mapped: Option<MappedFile>,
     dataset: PhantomData<fn() -> D>,
 }
@@ -161,7 +161,7 @@ impl<D: Dataset> Rows<D> {
     }
 }
 
-/// Returns the index of a column that is read. In const contexts an unknown name is a compile
+/// Returns the index of a column that is read. In const contexts, an unknown name is a compile
 /// error.
 pub const fn place<D: Dataset>(name: &str) -> usize {
     Rows::<D>::PLACES
@@ -177,7 +177,7 @@ pub struct Record<'a, D> {
 }
 
 impl<'a, D: Dataset> Record<'a, D> {
-    /// Returns the row of a key that is unique in the part.
+    /// Returns the row with a key that is unique in the part.
     pub fn find(rows: &Arc<Rows<D>>, part: &'a Part, key: &str) -> Option<Self> {
         rows.rows_of(key).next().map(|row| Self {
             rows: rows.clone(),
@@ -214,12 +214,12 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// Returns the text of a column without nulls.
+    /// Returns the text of a column; the column must not contain nulls.
     pub fn at(&self, name: &str) -> &str {
         self.text(name).unwrap_or_default()
     }
 
-    /// Returns the texts of a list; empty if it is null or the column has another type.
+    /// Returns the texts of a list; empty if the list is null or the column has another type.
     pub fn texts(&self, name: &str) -> Vec<&str> {
         match self.cell(name) {
             Some(Cell::Texts(texts)) => texts.collect(),
@@ -227,7 +227,7 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// Returns days since 1970-01-01.
+    /// Returns a date as days since 1970-01-01.
     pub fn day(&self, name: &str) -> Option<i32> {
         match self.cell(name)? {
             Cell::Day(day) => Some(day),
@@ -275,11 +275,11 @@ impl<D: Dataset> Record<'_, D> {
     }
 }
 
-/// Parts of a release's dataset, with their rows numbered consecutively.
+/// Parts of a dataset in a release, with their rows numbered consecutively.
 #[derive(Debug)]
 pub struct Numbered<D> {
     parts: Vec<Part>,
-    /// Number of each part's first row, and of the row after the last.
+    /// Number of each part's first row, followed by the number after the last row.
     starts: Vec<u32>,
     dataset: PhantomData<fn() -> D>,
 }
@@ -318,7 +318,7 @@ impl<D: Dataset> Numbered<D> {
         &self.parts
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.starts.last().copied().unwrap_or(0) as usize
     }
@@ -362,8 +362,8 @@ impl<D: Dataset> Numbered<D> {
         values
     }
 
-    /// Writes missing copies of large parts, so that no answer has to decode one. Returns the
-    /// existing copies, which are opened later.
+    /// Writes missing copies of large parts, so that no answer has to decode a large part. Returns
+    /// the existing copies, which are opened later.
     pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.parts.iter()).await
     }
@@ -392,7 +392,7 @@ impl<D: Dataset> Numbered<D> {
     }
 }
 
-/// Compressed size from which a part is opened in advance.
+/// Compressed size in bytes from which a part is opened in advance.
 const LARGE_PART_BYTES: u64 = 1 << 20;
 /// Number of parts opened in advance at the same time.
 const PREPARING: usize = 2;
@@ -452,7 +452,7 @@ impl<D: Dataset> ChildParts<D> {
         }
     }
 
-    /// Prepares copies like [`Numbered::prepare`].
+    /// Prepares copies in the same way as [`Numbered::prepare`].
     pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.by_partition.values()).await
     }

@@ -19,11 +19,12 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 use pubdata_store::pointers_at;
 
-/// Rows of a batch, sized so that its columns fit into the processor's caches.
+/// Number of rows in a batch, chosen so that the batch's columns fit into the processor's caches.
 const PIECE: usize = 16_384;
 
-/// Opens the named columns of a part. `column?` marks a column that older releases lack: a text is
-/// null in all of their rows, and a flag is read by [`Table::added_flags`].
+/// Opens the named columns of a part. `column?` denotes a column that older releases lack. If it is
+/// missing, a text column is null in all rows, and a Boolean column is read by
+/// [`Table::added_flags`].
 fn open(
     bytes: Bytes,
     columns: &[&str],
@@ -90,7 +91,7 @@ impl Table {
         })
     }
 
-    /// Reads the named columns of a part in batches, so that only one is in memory.
+    /// Reads the named columns of a part in batches, so that only one batch is in memory.
     pub fn each(
         bytes: Bytes,
         columns: &[&str],
@@ -140,33 +141,33 @@ impl Table {
         })
     }
 
-    /// Returns a column of texts.
+    /// Returns a text column.
     pub fn texts(&self, name: &str) -> Result<Texts> {
         Ok(Texts(self.array(name)?))
     }
 
-    /// Returns a column of 32-bit integers.
+    /// Returns a 32-bit integer column.
     pub fn int32s(&self, name: &str) -> Result<Int32Array> {
         self.array(name)
     }
 
-    /// Returns a column of 64-bit integers.
+    /// Returns a 64-bit integer column.
     pub fn int64s(&self, name: &str) -> Result<Int64Array> {
         self.array(name)
     }
 
-    /// Returns a column of floats.
+    /// Returns a float column.
     pub fn floats(&self, name: &str) -> Result<Float64Array> {
         self.array(name)
     }
 
-    /// Returns a column of flags.
+    /// Returns a Boolean column.
     pub fn flags(&self, name: &str) -> Result<BooleanArray> {
         self.array(name)
     }
 
-    /// Returns a column of flags that older releases lack: true in all of their rows. Must be read
-    /// as `column?`.
+    /// Returns a Boolean column that older releases lack: all rows of those releases are true. The
+    /// column must be read as `column?`.
     pub fn added_flags(&self, name: &str) -> Result<BooleanArray> {
         let is_lacking = self
             .batch
@@ -179,12 +180,12 @@ impl Table {
         }
     }
 
-    /// Returns a column of dates.
+    /// Returns a date column.
     pub fn dates(&self, name: &str) -> Result<Date32Array> {
         self.array(name)
     }
 
-    /// Returns a column of decimals.
+    /// Returns a decimal column.
     pub fn decimals(&self, name: &str) -> Result<Decimal128Array> {
         self.array(name)
     }
@@ -197,7 +198,7 @@ impl Table {
         Ok(words)
     }
 
-    /// Returns a column of lists of texts.
+    /// Returns a column whose cells are lists of strings.
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {
         let lists: ListArray = self.array(name)?;
         let values = lists
@@ -224,7 +225,7 @@ impl Texts {
         (!self.0.is_null(row)).then(|| self.0.value(row))
     }
 
-    /// Returns the text of a row in a column without nulls.
+    /// Returns the text of a row; the column must not contain nulls.
     pub fn at(&self, row: usize) -> &str {
         self.0.value(row)
     }
@@ -247,7 +248,7 @@ impl Texts {
         None
     }
 
-    /// Checks that the keys ascend strictly, which [`Texts::find`] requires.
+    /// Checks that the keys are strictly ascending, which [`Texts::find`] requires.
     pub fn check_sorted(&self, path: &str) -> Result<()> {
         match (1..self.len()).find(|&row| self.at(row - 1) >= self.at(row)) {
             Some(row) => Err(Error::store(format!(
@@ -259,7 +260,7 @@ impl Texts {
     }
 }
 
-/// A column of lists of texts.
+/// A column whose cells are lists of strings.
 #[derive(Debug, Clone)]
 pub struct TextLists {
     lists: ListArray,
@@ -285,7 +286,7 @@ impl TextLists {
 }
 
 /// Reads the source pointers of selected rows of a part, given in ascending order, without decoding
-/// the others.
+/// the other rows.
 pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec<SourcePointer>>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), [POINTERS]);

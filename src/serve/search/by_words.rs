@@ -1,5 +1,5 @@
-//! Scores the names that share words with the query if they can rank among the first, and counts
-//! the others.
+//! Scores the names that share words with the query if they can rank among the first results, and
+//! counts the other names.
 
 use super::collected::{Accepts, Collector, SearchState};
 use super::hit::{Hit, NameMatch};
@@ -9,10 +9,10 @@ use super::weights::Scores;
 
 /// Names that the search already found.
 pub(super) struct Known<'a> {
-    /// Ascending.
+    /// Numbers of the found names, ascending.
     pub(super) numbers: &'a [u32],
-    /// Number of found names that are not in `numbers`. None of them is marked. If this is above
-    /// zero, names found by words only need counting.
+    /// Number of found names that are not in `numbers`. None of these names is marked. If the
+    /// number is above zero, names found by words only need counting.
     pub(super) again: usize,
 }
 
@@ -26,8 +26,8 @@ pub(super) struct SharedWordVisitor<'a, 'c, C> {
     pub(super) is_counting: bool,
     pub(super) again: usize,
     pub(super) scores: Scores<'a>,
-    /// A combination of words and a name length at which names can no longer rank. The same holds
-    /// for every later name in a list with these words and at least this length.
+    /// A combination of words and a name length at which unmarked names can no longer rank. The
+    /// same holds for every later name in a list with these words and at least this length.
     pub(super) beyond: (u16, usize),
     pub(super) found: &'a mut SearchState<'c, C>,
     pub(super) read: &'a mut Vec<u32>,
@@ -76,8 +76,8 @@ impl<C: Collector> PostingVisitor for SharedWordVisitor<'_, '_, C> {
             self.count(&[number]);
             return true;
         }
-        // A name with fewer of these words has more other words, so it scores no higher. A name
-        // that repeats words may have no other words.
+        // A name with fewer of these words has more other words, so it does not score higher. A
+        // name that repeats words may have no other words.
         let others = if payload.has_repeats() {
             0
         } else {
@@ -123,7 +123,7 @@ impl<C: Collector> PostingVisitor for SharedWordVisitor<'_, '_, C> {
             return self.count(&[number]);
         }
         // A name may repeat a word, and several of its words may begin with the unfinished last
-        // word.
+        // word of the query.
         let times = || {
             (0..)
                 .zip(self.words)

@@ -1,5 +1,5 @@
-//! Collects search results: the collector keeps hits that can rank among the first and counts the
-//! others.
+//! Collects search results. The collector keeps hits that can rank among the first results and
+//! counts the others.
 
 use super::hit::Hit;
 
@@ -9,7 +9,7 @@ pub(super) const ENOUGH_MATCHES: usize = 25;
 /// Filter on a name's number; `None` accepts every name.
 pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
 
-/// Receives the names that a search finds: each name once, in any order.
+/// Receives the names that a search finds, each name once and in any order.
 pub trait Collector {
     fn collect(&mut self, hit: Hit);
 
@@ -22,7 +22,7 @@ pub trait Collector {
     /// Counts matching names without collecting them.
     fn count(&mut self, _names: usize) {}
 
-    /// How many more names the search must find; zero when the caller needs no larger total.
+    /// Returns how many more names the search must find; zero if the caller needs no larger total.
     fn lacks(&self) -> usize {
         usize::MAX
     }

@@ -29,6 +29,6 @@ pub struct Hit {
     pub number: u32,
     pub score: i32,
     pub fit: NameMatch,
-    /// True if the builder of the names marked this one.
+    /// True if the builder of the names marked this name.
     pub is_marked: bool,
 }

@@ -1,5 +1,5 @@
-//! Searches names: one engine, with the same word rules and score scale, for registrants,
-//! businesses and licenses.
+//! Searches the names of registrants, businesses and licenses with one engine, which uses the same
+//! word rules and score scale for all of them.
 
 mod by_words;
 pub mod collected;

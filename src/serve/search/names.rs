@@ -1,6 +1,6 @@
-//! Indexes the names of millions of rows by word. All names lie in one text. Their numbers, sorted
-//! by that text, answer prefix queries by binary search; each word has a list of the names that
-//! contain it.
+//! Indexes the names of millions of rows by word. All names are stored in one text. The name
+//! numbers, sorted by this text, answer prefix queries by binary search. Each word has a list of
+//! the names that contain it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -16,21 +16,21 @@ use crate::search::posting_payload::{
 use crate::search::shared_words::PostingList;
 use pubdata_core::error::{Error, Result};
 
-/// Ends a name in the text.
+/// Byte that ends a name in the text.
 const END: u8 = 0;
-/// Separates a name from its legal form, which is not searched as a word. The byte is lower than
-/// every letter, so a name sorts before longer names.
+/// Byte that separates a name from its legal form, which is not searched as a word. The byte is
+/// lower than every letter, so a name sorts before longer names.
 const FORM: u8 = 1;
-/// Separates a person's last name from the given names.
+/// Byte that separates a person's last name from the given names.
 const GIVEN: u8 = 2;
 
-/// The names and an index of their words.
+/// The names and an index of the names' words.
 #[derive(Debug, Default)]
 pub struct Names {
     text: Column<u8>,
     /// Offset of each name in the text.
     starts: Column<u32>,
-    /// [`PERSON`] and [`MARKED`] bits of each name; empty if no name has either.
+    /// [`PERSON`] and [`MARKED`] bits of each name; empty if no name has either bit.
     kinds: Column<u8>,
     /// True if any name belongs to a person.
     has_persons: Small<bool>,
@@ -38,16 +38,16 @@ pub struct Names {
     sorted: Column<u32>,
     /// Numbers of the names by word, ascending. A name that repeats a word appears twice.
     by_word: Column<u32>,
-    /// The payload of each entry of `by_word`; see [`super::payload`].
+    /// Payload of each entry in `by_word`; see [`super::payload`].
     says: Column<u64>,
     /// Maps a word to its number.
     words: HashIndex,
     /// Start of each word's range in `by_word`, followed by the end of the last range.
     word_starts: Column<u32>,
-    /// Numbers of the commonest words, most frequent first.
+    /// Numbers of the most common words, most frequent first.
     common: Column<u32>,
-    /// Three positions in the sorted names for each word, covering names that start with it: the
-    /// first such name, the first that has another word, and the end.
+    /// Three positions in the sorted names for each word, covering the names that start with the
+    /// word: the first such name, the first that has another word, and the end.
     firsts: Column<u32>,
     /// Numbers of the words, sorted by the word; empty unless queries may have unfinished words.
     sorted_words: Column<u32>,
@@ -74,19 +74,19 @@ stored!(Names {
 /// A name, normalised for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
-    /// Name without its legal form, and the form, which may be empty.
+    /// Name without its legal form, and the legal form, which may be empty.
     Organization { core: &'a str, form: &'a str },
     /// Last name and given names.
     Person { last: &'a str, given: &'a str },
 }
 
-/// Numbers of the names that begin with a text; each list is sorted by text.
+/// Numbers of the names that begin with a text; each list is sorted by the names' text.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun<'a> {
-    /// Names that equal the text except for a legal form or given names: organisations first, then
+    /// Names that equal the text except for a legal form or given names: first organisations, then
     /// persons.
     pub whole: &'a [u32],
-    /// Names that continue with another word.
+    /// Names that continue with another word after the text.
     pub with_more_words: &'a [u32],
 }
 
@@ -95,14 +95,14 @@ pub struct Begun<'a> {
 pub struct NamesBuilder {
     text: Vec<u8>,
     starts: Vec<u32>,
-    /// Indexed by name number; empty if no name is marked.
+    /// True for each marked name, indexed by name number; empty if no name is marked.
     marked: Vec<bool>,
     has_unfinished_words: bool,
 }
 
 impl NamesBuilder {
-    /// Builds names that can also be found by unfinished words. This costs eight more bytes for
-    /// each distinct word.
+    /// Creates a builder for names that can also be found by unfinished words. This costs eight
+    /// more bytes for each distinct word.
     pub fn with_unfinished_words() -> Self {
         Self {
             has_unfinished_words: true,
@@ -140,7 +140,7 @@ impl NamesBuilder {
             .collect();
     }
 
-    /// Marks names, by number; [`Hit`](super::hit::Hit) reports the mark.
+    /// Marks names by number; [`Hit`](super::hit::Hit) reports whether a name is marked.
     pub fn mark(&mut self, marked: impl Iterator<Item = bool>) {
         self.marked = marked.collect();
     }
@@ -171,9 +171,9 @@ impl NamesBuilder {
     }
 }
 
-/// Flag on the number of a name's first word if other words follow it.
+/// Flag on the number of a name's first word, set if other words follow.
 const HAS_MORE_WORDS: u32 = 1 << 31;
-/// Replaces the word number of a name that has no word.
+/// Word number for a name that has no word.
 const NO_WORD: u32 = u32::MAX;
 
 /// Returns the positions for [`Names::firsts`]. The names are sorted by text and therefore by first
@@ -198,7 +198,7 @@ fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
     firsts
 }
 
-/// Returns the words that occur most often, by descending count, then by number.
+/// Returns the most common words in descending order of count, then by number.
 fn commonest(counts: &[u32]) -> Vec<u32> {
     let mut words: Vec<u32> = (0..counts.len() as u32).collect();
     let order = |word: &u32| (u32::MAX - counts[*word as usize], *word);
@@ -251,7 +251,8 @@ fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// Sorts names that share their first two bytes. The next eight bytes nearly always decide.
+/// Sorts names that share their first two bytes. The next eight bytes nearly always decide the
+/// order.
 fn sort_group(text: &[u8], starts: &[u32], group: &mut [u32]) {
     let following = |number: u32| until_end(&text[starts[number as usize] as usize..]);
     let key = |number: u32| {
@@ -408,7 +409,7 @@ impl Names {
             .into();
     }
 
-    /// Returns the word at an offset of the text. The separators within a name are lower than a
+    /// Returns the word at an offset in the text. The separators within a name are lower than a
     /// blank; letters and digits are higher.
     fn word_at(&self, place: u32) -> &[u8] {
         let rest = &self.text[place as usize..];
@@ -486,7 +487,7 @@ impl Names {
             .map_or_else(PostingList::default, |word| self.posted(word))
     }
 
-    /// Returns the signature bits that every name with a word carries.
+    /// Returns the signature bits carried by every name that contains a word.
     pub fn bloom_bits_of(&self, word: &str) -> BloomBits {
         let bloom_bits = |id| {
             self.common
@@ -501,8 +502,9 @@ impl Names {
             .map_or(BloomBits::MATCHES_NO_NAME, bloom_bits)
     }
 
-    /// Returns the names with a word that begins with `with_prefix`, ascending and once for each such
-    /// word, with their payloads. An index without unfinished words only matches the whole word.
+    /// Returns the names with a word that begins with `with_prefix`, with their payloads. The names
+    /// are in ascending order; a name occurs once for each such word. An index without unfinished
+    /// words matches only the complete word.
     pub fn with_word_prefix(&self, prefix: &str) -> (Vec<u32>, Vec<u64>) {
         if self.sorted_words.is_empty() {
             let PostingList { numbers, says } = self.with_word(prefix);
@@ -589,7 +591,8 @@ impl Names {
     }
 
     /// Splits the names that equal a text into four lists: organisations with the given legal form
-    /// (possibly empty), those with other forms before and after it, and persons.
+    /// (possibly empty), organisations whose legal form sorts before it, organisations whose legal
+    /// form sorts after it, and persons.
     pub fn split_by_legal_form<'n>(
         &'n self,
         whole: &'n [u32],
@@ -615,7 +618,7 @@ impl Names {
         [same, before, after, persons]
     }
 
-    /// Narrows a list of names, sorted by text, to those that begin with `text`.
+    /// Narrows a list of names, sorted by text, to the names that begin with `text`.
     fn beginning<'n>(&self, names: &'n [u32], text: &str) -> &'n [u32] {
         let prefix = text.as_bytes();
         let order = |number: u32| {
@@ -624,7 +627,7 @@ impl Names {
         };
         let with_prefix =
             &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
-        // Few names match, so their end is near: doubling finds it.
+        // Few names match, so the last match is near: doubling finds it.
         let mut most = 1;
         while most < with_prefix.len() && order(with_prefix[most]) == Ordering::Equal {
             most *= 2;

@@ -1,6 +1,6 @@
-//! Ranks names against a query: whole names first, then names that begin with the query, then names
-//! that share its distinctive words. If these are few, names with one misspelled longer word
-//! follow. Rarer words weigh more.
+//! Ranks names against a query: first equal names, then names that begin with the query, then names
+//! that share its distinctive words. If there are few such names, names with one misspelled longer
+//! word follow. Rarer words weigh more.
 
 use crate::search::by_words::{Known, SharedWordVisitor};
 use crate::search::collected::{Accepts, Collector, ENOUGH_MATCHES, SearchState};
@@ -12,29 +12,29 @@ use crate::search::typo as spelling;
 use crate::search::weights::{MAX_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
-/// Maximum number of names one search examines for its words, and for its prefix.
+/// Maximum number of names that one search examines by word, and by prefix.
 const MAX_SCANNED: usize = 100_000;
-/// The same maximum if no word is distinctive, as in `M&R`. Very many names have such words, and
-/// the prefix lookup finds those that begin with the query.
+/// The same maximum if no word is distinctive, as in `M&R`. Large numbers of names contain such
+/// words, and the prefix lookup finds the names that begin with the query.
 const MAX_SCANNED_INDISTINCTIVE: usize = 4_000;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
-/// Score of a whole name with the same legal form.
+/// Score of a complete name with the same legal form.
 pub const NORMALIZED: i32 = 9_700;
 const WITHOUT_FORM: i32 = 9_300;
 const PREFIX: i32 = 8_500;
 const MISSPELLED: f64 = 1_000.0;
 
-/// Which kinds of match a search returns.
+/// Kinds of match that a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
     Best,
-    /// Like `Best` while a user types: the last word may be unfinished.
+    /// Same as `Best`, but for a query that a user is typing: the last word may be unfinished.
     Typed,
-    /// Whole names only.
+    /// Complete names only.
     Exact,
-    /// Whole names and names that begin with the query; the last word may be unfinished.
+    /// Complete names and names that begin with the query; the last word may be unfinished.
     Prefix,
 }
 
@@ -51,9 +51,9 @@ pub struct Query {
     raw: u32,
     core: String,
     form: String,
-    /// Words of the core, each once.
+    /// Distinct words of the core.
     words: Vec<String>,
-    /// The words with separate initials, as persons' names are compared.
+    /// The words with separate initials, as used to compare persons' names.
     person: Vec<String>,
 }
 
@@ -170,8 +170,8 @@ impl Names {
 }
 
 impl Search<'_> {
-    /// Finds names that match as written. Returns true if it stopped before it examined every
-    /// candidate.
+    /// Finds names that match as written. Returns true if the lookup stopped before it examined
+    /// every candidate.
     fn as_written(
         &self,
         accepts: Accepts<'_>,
@@ -284,8 +284,8 @@ impl Search<'_> {
                 },
             );
             is_cut |= is_list_cut;
-            // These names all contain every word of the query, so the lookup by words finds each of
-            // them again. If it only counts, subtract as many from its count.
+            // These names contain every word of the query, so the lookup by words finds each of
+            // them again. If that lookup only counts names, subtract these names from its count.
             let are_lists_whole = mode.is_tolerant()
                 && !self.may_be_unfinished()
                 && !is_list_cut
@@ -320,7 +320,7 @@ impl Search<'_> {
         is_cut
     }
 
-    /// Returns true if the query is one complete word and names that contain it anywhere match.
+    /// Returns true if the query is one complete word that may occur anywhere in a matching name.
     fn is_one_word(&self) -> bool {
         let Query {
             core,
@@ -350,8 +350,8 @@ impl Search<'_> {
         let is_cut = all.numbers.len() > MAX_SCANNED;
         let PostingList { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
-        // Names that begin with the word score highest here. Once one of them only needs counting,
-        // so do all later unmarked names.
+        // Names that begin with the word score highest here. Once one of these names only needs
+        // counting, all later unmarked names also only need counting.
         let mut is_beyond = false;
         let mut next = 0;
         while next < numbers.len() {
@@ -375,7 +375,7 @@ impl Search<'_> {
             }
             let (place, number, payload) = (next, numbers[next], PostingPayload::new(says[next]));
             next += 1;
-            // If the list has a name twice, only the first entry counts.
+            // If the list contains a name twice, only the first entry counts.
             if payload.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
@@ -455,7 +455,7 @@ impl Search<'_> {
             &[]
         };
         if terms.len() > MAX_WORDS {
-            // Queries this long are rare, so examine each name.
+            // Queries this long are rare, so every name is examined.
             return read.extend(
                 lists
                     .iter()
@@ -536,8 +536,8 @@ impl Search<'_> {
             .map(|score| (score, NameMatch::Token))
     }
 
-    /// Scores a person's name. The whole last name must match; given names may be in any order, and
-    /// an initial matches a name.
+    /// Scores a person's name. The complete last name must match; given names may be in any order,
+    /// and an initial matches a name.
     fn person(&self, number: u32, last: &str, given: &str) -> Option<(i32, NameMatch)> {
         let mut queried: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
         for word in last.split(' ') {
@@ -592,7 +592,7 @@ impl Search<'_> {
             .map(|score| (score, NameMatch::Token))
     }
 
-    /// Returns the names that may contain every word of the query or a misspelling of it.
+    /// Returns the names that may contain every word of the query, either as written or misspelled.
     fn near(&self, accepts: Accepts<'_>) -> (Vec<u32>, bool) {
         let mut found = (Vec::new(), false);
         let of_persons = self.names.has_persons().then_some(&self.query.person);
@@ -615,7 +615,8 @@ impl Search<'_> {
             };
             let mut lists = rarest.lists.clone();
             found.1 |= share_out(&mut lists, MAX_SCANNED);
-            // Most names lack the bits of some word; reject them before searching any list.
+            // Most names lack the bits of some word, so they are rejected before any list is
+            // searched.
             let of_all = others.iter().fold(0, |of_all, word| {
                 of_all
                     | word
@@ -717,8 +718,8 @@ impl Search<'_> {
     }
 }
 
-/// Truncates lists so that they hold at most `most` names together; long lists get equal shares.
-/// Returns true if it truncated any.
+/// Truncates lists so that they hold at most `most` names in total; long lists get equal shares.
+/// Returns true if any list was truncated.
 fn share_out(lists: &mut [PostingList<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
     let (mut rest, mut is_cut) = (most, false);
@@ -739,7 +740,8 @@ fn first(list: &[u32]) -> (&[u32], bool) {
     )
 }
 
-/// Returns true if a name's word equals the query's word, or is one edit from it and long enough.
+/// Returns true if a name's word equals the query's word, or is one edit away from it and long
+/// enough.
 fn is_typo_of(queried: &str, word: &str) -> bool {
     queried == word || queried.len() >= spelling::SHORTEST && spelling::is_near(queried, word)
 }
@@ -750,14 +752,14 @@ mod tests {
     use crate::search::query::*;
     use proptest::prelude::*;
 
-    /// Short words over two letters, so that names share words and continue each other. Excludes
-    /// initials: they match names without being words of them.
+    /// Generates short words over two letters, so that names share words and continue each other.
+    /// Excludes initials, which match names without being among their words.
     const WORDS: &str = "[AB]{2,4}( ([AB]{2,4}|AND)){0,3}";
 
-    /// Enough words that names often carry a word's bits without having the word.
+    /// Generates enough words that names often carry a word's bits without containing the word.
     const SEVERAL_WORDS: &str = "[AB]{2,5}( [AB]{2,5}){6,14}";
 
-    /// More distinct words than one search distinguishes.
+    /// Generates more distinct words than one search distinguishes.
     const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";
 
     /// Compares the indexed search with a check of every name.
@@ -824,8 +826,8 @@ mod tests {
         Ok(())
     }
 
-    /// Names that share only `&` and an initial are examined up to a limit, which the result
-    /// reports. Names that begin with the query are always found.
+    /// Names that share only `&` and an initial are examined up to a limit, and the result reports
+    /// this. Names that begin with the query are always found.
     #[test]
     fn names_of_initials_are_not_all_those_with_the_word_between_them() {
         const EACH: usize = MAX_SCANNED_INDISTINCTIVE;
@@ -863,8 +865,8 @@ mod tests {
             hits.sort_by_key(|hit| -hit.score);
             (hits.len(), is_cut, hits[0].number, hits[0].fit)
         };
-        // Half of the rarer initial's list, and the rest of the limit from the other list; half of
-        // the names are in both.
+        // Half of the limit comes from the rarer initial's list and the rest from the other list;
+        // half of the names are in both lists.
         let (found, is_cut, first, fit) = search("M&R");
         assert!(found <= EACH && found > EACH / 2, "{found}");
         assert_eq!(

@@ -10,7 +10,7 @@ use crate::search::row_hit::RowHit;
 
 /// Score bonus of an active row, in ten-thousandths.
 const ACTIVE: i32 = 200;
-/// Score of a row that was requested by its number.
+/// Score of a row that was requested by number.
 pub const BEST: i32 = 10_000;
 
 /// A row found by name, with its final score.
@@ -22,7 +22,7 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Ranks a row that was requested by its number.
+    /// Ranks a row that was requested by number.
     pub fn exact(row: u32) -> Self {
         Self {
             row,
@@ -31,7 +31,7 @@ impl Ranked {
         }
     }
 
-    /// Ten-thousandths.
+    /// Returns the score in ten-thousandths.
     pub fn score(&self) -> i32 {
         self.score
     }
@@ -49,13 +49,13 @@ impl Ranked {
 
 /// A day after every published day.
 const LAST_DAY: i32 = 1 << 30;
-/// Flag of rows that are not active.
+/// Flag for rows that are not active.
 const INACTIVE: u32 = 1 << 31;
 /// Age of rows without a day.
 const NO_AGE: u32 = INACTIVE - 1;
 
-/// Encodes what orders rows of equal score in one cell, because reading a second column would
-/// double the cost: active rows first, then newest first. Lower values come first.
+/// Encodes the order of rows with equal scores in one cell, because reading a second column would
+/// double the cost. Active rows come first, then the newest. Lower values come first.
 pub fn precedence(is_active: bool, day: Option<i32>) -> u32 {
     let age = day.map_or(NO_AGE, |day| {
         LAST_DAY.abs_diff(day.clamp(-LAST_DAY + 2, LAST_DAY))
@@ -74,13 +74,13 @@ pub fn day_of(precedence: u32) -> Option<i32> {
     (age != NO_AGE).then(|| LAST_DAY.wrapping_sub_unsigned(age))
 }
 
-/// How far a row's score is below the best, in ten-thousandths.
+/// Returns how far a row's score is below the best score, in ten-thousandths.
 fn lacking(score: i32, is_active: bool) -> u64 {
     (BEST - (score + if is_active { ACTIVE } else { 0 }).min(BEST)) as u64
 }
 
-/// Keeps the first `count` of many rows that arrive in any order: by score, active rows first, then
-/// by a number that breaks ties.
+/// Keeps the first `count` of many rows that arrive in any order. Rows are sorted by score, active
+/// rows first, then by a number that breaks ties.
 pub struct First {
     count: usize,
     /// Candidates for the first rows, with their sort keys.
@@ -201,7 +201,7 @@ pub struct MatchOfName {
 }
 
 impl MatchOfName {
-    /// Takes the score in ten-thousandths.
+    /// Creates a match from a score in ten-thousandths.
     pub fn new(score: i32, label: &'static str) -> Self {
         Self {
             score: Decimal {
@@ -227,7 +227,7 @@ mod tests {
             (state >> 8) % below
         };
         for rows in [0_u32, 1, 15, 16, 17, 25, 1_000] {
-            // A row's number is its position by precedence.
+            // A row's number is its position in precedence order.
             let precedences: Vec<u32> = (0..rows)
                 .map(|row| if row < rows / 2 { row } else { (1 << 31) | row })
                 .collect();

@@ -1,4 +1,4 @@
-//! Defines a row that was found by one of its names.
+//! Defines a row that was found by one of the row's names.
 
 use crate::search::hit::NameMatch;
 
@@ -9,9 +9,9 @@ pub enum NameKind {
     /// The row's own name.
     Own,
     Former,
-    /// A name under which it does business.
+    /// A name under which the business trades.
     Assumed,
-    /// A person of the business; `LAST, FIRST` is split.
+    /// A person in the business; `LAST, FIRST` is split.
     Principal,
 }
 
@@ -37,7 +37,7 @@ impl NameKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowHit {
     pub row: u32,
-    /// Ten-thousandths.
+    /// Score in ten-thousandths.
     pub score: i32,
     pub kind: NameKind,
     pub fit: NameMatch,

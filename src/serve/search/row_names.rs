@@ -1,4 +1,4 @@
-//! Maps names to rows: one or more names for each row, or names that many rows share.
+//! Maps names to rows. A row may have several names, and many rows may share a name.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,13 @@ use pubdata_core::error::{Error, Result};
 #[derive(Debug, Default)]
 pub struct Found {
     pub first: Vec<Ranked>,
-    /// A lower bound if it exceeds the number of rows to count.
+    /// Number of matching rows; a lower bound if it exceeds the number of rows to count.
     pub total: usize,
     /// True if the search stopped before it examined every candidate.
     pub is_cut: bool,
 }
 
-/// How much of a large result a search must find.
+/// Specifies how much of a large result a search must find.
 #[derive(Debug, Clone, Copy)]
 pub struct Enough {
     /// Number of leading rows that must be exact.
@@ -42,9 +42,9 @@ pub struct RowNames {
     raw: Column<u32>,
     /// The row of each name.
     rows: Column<u32>,
-    /// The kind of each name, as a number.
+    /// The kind of each name, encoded as a number.
     kinds: Column<u8>,
-    /// How many of the first names belong to active rows.
+    /// Number of leading names that belong to active rows.
     active: Small<u32>,
 }
 
@@ -66,7 +66,8 @@ pub struct RowNamesBuilder {
 }
 
 impl RowNamesBuilder {
-    /// Builds names of companies from any country, which can also be found by unfinished words.
+    /// Creates a builder for names of companies from any country, which can also be found by
+    /// unfinished words.
     pub fn of_companies() -> Self {
         Self {
             names: NamesBuilder::with_unfinished_words(),
@@ -87,7 +88,7 @@ impl RowNamesBuilder {
         self.others.push((row, kind, text.into()));
     }
 
-    /// Builds the index. Names keep their insertion order, with the rows' own names first.
+    /// Builds the index. Names keep their insertion order; the rows' own names come first.
     pub fn finish(self) -> Result<RowNames> {
         self.finish_by(&[])
     }
@@ -186,8 +187,9 @@ impl RowNames {
         )
     }
 
-    /// Finds the first rows in order, each once with its best match: by score, active rows first,
-    /// newest first, then in source order. `accepts` filters by row and kind of name.
+    /// Finds the first rows in order, each once with its best match. Rows are ordered by score,
+    /// active rows first, newest first, then in source order. `accepts` filters by row and kind of
+    /// name.
     pub fn first(
         &self,
         query: &Query,
@@ -321,7 +323,7 @@ stored!(SharedNames {
 pub struct SharedBuilder {
     names: NamesBuilder,
     known: HashMap<u64, u32>,
-    /// Number of the name, and row.
+    /// Pairs of name number and row.
     pairs: Vec<(u32, u32)>,
 }
 
@@ -411,7 +413,8 @@ mod tests {
     use crate::search::row_names::{Enough, RowNamesBuilder, SharedBuilder};
     use pubdata_core::canonical::name::Forms;
 
-    /// Few words over few letters, so that names share words, continue and repeat each other.
+    /// Generates few words over few letters, so that names share words, continue and repeat each
+    /// other.
     const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";
 
     type Row = (
@@ -437,7 +440,7 @@ mod tests {
 
     proptest! {
         /// An index numbered by precedence ranks the same rows in the same order as a lookup of
-        /// each row.
+        /// every row.
         #[test]
         fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), case in WORDS, with_persons in any::<bool>()) {
             let precedences: Vec<u32> = rows.iter().map(|(_, _, (is_active, day), _)| precedence(*is_active, *day)).collect();
@@ -478,7 +481,7 @@ mod tests {
     /// exact or exceeds the number of rows to count.
     #[test]
     fn first_rows_of_many_are_the_first_of_all() {
-        // More words than have a bit each.
+        // More words than the number of words that have a bit each.
         const WORDS: [&str; 12] = [
             "ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA", "IOTA", "KAPPA",
             "LAMBDA", "OMEGA",
@@ -575,7 +578,7 @@ mod tests {
     }
 
     /// If few names match as written, the search adds misspelled names once, even if it only counts
-    /// the names that match.
+    /// the matching names.
     #[test]
     fn misspelled_names_are_found_beside_a_few_that_are_counted() {
         for (prefix_count, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
@@ -622,7 +625,8 @@ mod tests {
         let (mut own, mut shared) = (RowNamesBuilder::default(), SharedBuilder::default());
         let count: u32 = 20_000;
         for row in 0..count {
-            // 27 letters, four words (one of them rare) and a legal form, as in a registry.
+            // Names of 27 letters with four words (one of them rare) and a legal form, as in a
+            // registry.
             let name = format!("SOUTHERN {:05} HOLDINGS GROUP LLC", row / 5);
             own.push(
                 Name::Organization {

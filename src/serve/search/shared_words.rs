@@ -1,6 +1,6 @@
 //! Finds names that share enough words with the query, from the lists of names by word. The payload
-//! next to each name carries bits of all its words. A search therefore consults few other lists,
-//! and reads each once, forwards.
+//! next to each name carries bits of all words in the name. A search therefore consults few other
+//! lists, and reads each list once, forwards.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use crate::search::posting_payload::BloomBits;
 /// Maximum number of query words that one search distinguishes.
 pub const MAX_WORDS: usize = 16;
 
-/// The names that have a word, ascending; a name appears as often as it has the word.
+/// Names that contain a word, in ascending order. A name appears once for each occurrence of the
+/// word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PostingList<'n> {
     pub numbers: &'n [u32],
@@ -19,7 +20,7 @@ pub struct PostingList<'n> {
 }
 
 impl<'n> PostingList<'n> {
-    /// Returns the first `count` entries, or all of them.
+    /// Returns the first `count` entries, or all entries if the list is shorter.
     pub fn first(self, count: usize) -> Self {
         let count = count.min(self.numbers.len());
         Self {
@@ -28,7 +29,7 @@ impl<'n> PostingList<'n> {
         }
     }
 
-    /// Counts how often a name has the word.
+    /// Counts how often a name contains the word.
     pub fn times(self, number: u32) -> usize {
         self.numbers[self.numbers.partition_point(|known| *known < number)..]
             .iter()
@@ -36,7 +37,8 @@ impl<'n> PostingList<'n> {
             .count()
     }
 
-    /// Returns true if both lists start at the same address: one is the other or a prefix of it.
+    /// Returns true if both lists start at the same address, so that one is equal to the other or a
+    /// prefix of it.
     fn begins_as(self, other: Self) -> bool {
         std::ptr::eq(self.numbers.as_ptr(), other.numbers.as_ptr())
     }
@@ -55,46 +57,46 @@ impl Word<'_> {
     }
 }
 
-/// A candidate name before all lists of other words were consulted.
+/// A candidate name before the lists of all other words were consulted.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     pub number: u32,
     pub says: u64,
-    /// A bit for each word that the name may have.
+    /// One bit for each word that the name may contain.
     pub possible: u16,
 }
 
-/// Decides what happens to the names of the lists.
+/// Decides how the names in the lists are handled.
 pub trait PostingVisitor {
-    /// Returns true if the payload alone decides that a name is reported, whatever words it has.
+    /// Returns true if the payload alone decides that a name is reported, regardless of its words.
     fn is_always_reported(&self, says: u64) -> bool;
 
     /// Returns true if a name with enough words needs no further lookup.
     fn needs_no_lookup(&mut self, seen: Seen) -> bool;
 
-    /// How many more names to report; zero ends the search.
+    /// Returns how many more names to report; zero ends the search.
     fn lacks(&self) -> usize;
 
-    /// Returns true if the set of matched words matters for a name that has enough of them.
+    /// Returns true if the set of matched words matters for a name that already has enough words.
     fn needs_matched_words(&self) -> bool;
 
-    /// Returns true if a name that can have no query word except the list's own (`own`) is passed
-    /// over, judged by its payload. Never true for a name that is reported anyway or that the list
-    /// has twice.
+    /// Returns true if a name can be skipped, based on its payload, when it can contain no query
+    /// word except the list's own (`own`). Never true for a name that is reported anyway or that
+    /// the list contains twice.
     fn skips_single_word(&self, own: u16, says: u64) -> bool;
 
-    /// Receives the names passed over by [`Self::skips_single_word`].
+    /// Receives the names skipped by [`Self::skips_single_word`].
     fn skip_single_word_names(&mut self, numbers: &[u32]);
 
-    /// Receives a name, its payload and a bit for each query word that it has.
+    /// Receives a name, its payload, and one bit for each query word that it contains.
     fn take(&mut self, number: u32, says: u64, words: u16);
 }
 
-/// Reports the names of the `required` lists that are not `known`. A name whose set of words
-/// satisfies `are_enough`, indexed by their bits, is reported once. A name that is reported anyway
-/// comes once for each entry, without word bits. At most [`MAX_WORDS`] words are supported; the
-/// empty set is never enough, and a superset of an enough set is enough. Stops when the finder
-/// needs no more names.
+/// Reports the names in the `required` lists that are not `known`. A name is reported once if its
+/// set of words satisfies `are_enough`, which is indexed by the words' bits. A name that is
+/// reported anyway is passed once for each entry, without word bits. At most [`MAX_WORDS`] words
+/// are supported. The empty set is never enough, and a superset of an enough set is enough. Stops
+/// when the visitor needs no more names.
 pub fn each(
     required: &[PostingList<'_>],
     known: &[u32],
@@ -102,7 +104,7 @@ pub fn each(
     are_enough: &[bool],
     visitor: &mut impl PostingVisitor,
 ) {
-    // Finished lists: the bit, whether the list is complete for its word, and the names in it that
+    // Finished lists: the bit, whether the list is complete for its word, and the list's names that
     // could have been reported.
     let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
     for list in required {
@@ -131,7 +133,7 @@ pub fn each(
             .filter(|(_, word)| looked_for >> word & 1 == 1)
             .map(|(word, _)| word.bloom_bits.bits)
             .collect();
-        // Payload bits say nothing about names in an earlier list that belongs to no word.
+        // Payload bits give no information about names in an earlier list that belongs to no word.
         let have_signs = earlier.iter().all(|(bit, ..)| *bit != 0);
         let others = words.iter().map(|word| word.posted.numbers).collect();
         let before = earlier
@@ -170,8 +172,8 @@ pub fn each(
     }
 }
 
-/// Returns a test on payloads: the name may have a word with one of these signatures, or is not
-/// plain. The number of signatures is constant, so that they stay in registers.
+/// Returns a test on payloads: the name may contain a word with one of these signatures, or is not
+/// plain. The number of signatures is constant, so that the signatures stay in registers.
 fn needs_lookup_test<const SIGNS: usize>(
     bloom_bits: &[u64],
     is_plain: impl Fn(u64) -> bool,
@@ -186,7 +188,8 @@ fn needs_lookup_test<const SIGNS: usize>(
     }
 }
 
-/// Counts the names before the first that needs a lookup; most have no other query word.
+/// Counts the names before the first name that needs a lookup; most names contain no other query
+/// word.
 fn without(says: &[u64], bloom_bits: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
     let place = match bloom_bits.len() {
         0..=2 => says
@@ -233,21 +236,21 @@ struct List<'n> {
     own: u16,
     /// Words whose complete lists are finished.
     gone: u16,
-    /// Words whose bits are exact, plus the list's own word.
+    /// Words whose bits are exact, and the list's own word.
     sure: u16,
     has_enough: bool,
     words: &'n [Word<'n>],
     are_enough: &'n [bool],
     known: &'n [u32],
     others: Vec<&'n [u32]>,
-    /// The bit and the reportable names of each finished list.
+    /// The bit and the reportable names for each finished list.
     before: Vec<(u16, &'n [u32])>,
     last: Option<u32>,
     reported: Vec<u32>,
 }
 
 impl List<'_> {
-    /// Processes a list whose names have enough words by being in it.
+    /// Processes a list whose names have enough words just by being in the list.
     fn scan_sufficient_list(
         &mut self,
         list: PostingList<'_>,
@@ -278,7 +281,7 @@ impl List<'_> {
         }
     }
 
-    /// Processes a list whose names need other words to have enough.
+    /// Processes a list whose names need further words to have enough.
     fn scan_insufficient_list(
         &mut self,
         list: PostingList<'_>,
@@ -301,7 +304,7 @@ impl List<'_> {
         }
     }
 
-    /// Returns true if the range of these ascending, non-empty numbers may contain a known one.
+    /// Returns true if the range of these ascending, non-empty numbers may contain a known number.
     fn has_known(&mut self, numbers: &[u32]) -> bool {
         has(&mut self.known, numbers[0])
             || self
@@ -375,7 +378,7 @@ impl List<'_> {
     }
 }
 
-/// Returns true if an ascending list contains a number; advances the list to it.
+/// Returns true if an ascending list contains a number, and advances the list to the number.
 pub fn has(list: &mut &[u32], number: u32) -> bool {
     match **list {
         [first, ..] if first < number => *list = &list[place(list, number)..],
@@ -394,7 +397,7 @@ const LINE: usize = 16;
 const NOT_FAR: usize = 512;
 
 /// Returns the position of the first entry of an ascending list that is at least `number`. Scans
-/// the front first, then starts where even spacing would put the entry.
+/// the front first, then starts at the position expected for evenly spaced entries.
 fn place(list: &[u32], number: u32) -> usize {
     let near = &list[..list.len().min(NEAR)];
     if near.len() < NEAR || near[NEAR - 1] >= number {
@@ -429,7 +432,7 @@ mod tests {
 
     use super::{BloomBits, PostingList, PostingVisitor, Seen, Word, each, has};
 
-    /// Numbers lie close together, or so far apart that the search advances in long steps.
+    /// Numbers are close together, or so far apart that the search advances in long steps.
     const FAR: u32 = 1 << 16;
 
     fn ascending(numbers: Vec<u32>) -> Vec<u32> {
@@ -443,7 +446,7 @@ mod tests {
             .prop_map(ascending)
     }
 
-    /// Marks names that a list contains more than once.
+    /// Flag for names that a list contains more than once.
     const TWICE: u64 = 1 << 40;
 
     fn is_always_reported(says: u64) -> bool {
@@ -520,7 +523,7 @@ mod tests {
             first in any::<prop::sample::Index>(),
         ) {
             // A name has the same payload in every list: bits of its words, which two words may
-            // share, and the rest.
+            // share, and the other bits.
             let bloom_bits = |word: usize| 1_u64 << (8 + word.min(2));
             let payload = |number: u32| {
                 let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | bloom_bits(word));
@@ -532,7 +535,7 @@ mod tests {
             let of_no_word = required.iter().zip(&of_required).map(|(numbers, says)| PostingList { numbers, says });
             let asked: Vec<Word<'_>> =
                 words.iter().zip(&of_words).enumerate().map(|(word, (numbers, says))| Word { posted: PostingList { numbers, says }, bloom_bits: BloomBits { bits: bloom_bits(word), are_exact: are_exact && word < 2 } }).collect();
-            // The lists of words are wanted too.
+            // The lists of words are required too.
             let mut lists: Vec<PostingList<'_>> = asked.iter().take(2).map(|word| word.posted.first(cut)).chain(of_no_word).collect();
             lists.retain(|list| !list.numbers.is_empty());
             let first = first.index(lists.len().max(1));
@@ -550,14 +553,14 @@ mod tests {
             let others = others.into_iter().filter(|number| !known.contains(number));
             let with_words = others.map(|number| (number, (0..).zip(&words).map(|(word, list)| in_list(list, number) << word).sum()));
             let expected: BTreeMap<u32, u16> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
-            // For a name that was passed over, only its possible words are known.
+            // For a skipped name, only the possible words are known.
             let is_known_of =
                 |words: u16, possible: &Option<u16>| possible.map_or(words.is_power_of_two() || !needs_matched_words, |possible| words & !possible == 0);
             prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| is_known_of(*words, possible))));
             let mut reported: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
             reported.sort_unstable();
             match has_left_off {
-                // Exactly as many names as requested, each once.
+                // Exactly as many names as requested are reported, each once.
                 true => prop_assert!(reported.len() == most && reported.is_sorted_by(|a, b| a < b) && reported.iter().all(|number| expected.contains_key(number))),
                 false => prop_assert_eq!(reported, expected.keys().copied().collect::<Vec<_>>()),
             }

@@ -1,13 +1,13 @@
-//! Generates words that are one edit away: a letter missing, added or replaced, or two neighbours
-//! swapped.
+//! Generates words that are one edit away: a letter is missing, added or replaced, or two adjacent
+//! letters are swapped.
 
-/// Minimum length; shorter words have too many neighbours with another meaning.
+/// Minimum length of a word; shorter words are similar to too many words with another meaning.
 pub const SHORTEST: usize = 5;
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Calls `take` with every text that is one edit from a word; some come twice. Skips short words
-/// and words with non-ASCII letters.
+/// Calls `take` with every string that is one edit away from a word; some strings occur twice.
+/// Skips short words and words with non-ASCII letters.
 pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
     if word.len() < SHORTEST || !word.is_ascii() {
         return;
@@ -17,7 +17,7 @@ pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
             take(std::str::from_utf8(variant).unwrap_or_default());
         }
     };
-    // Move a slot for one extra letter from the front to the end.
+    // Moves a slot for one extra letter from the front to the end.
     let mut longer: Vec<u8> = [b"A", word.as_bytes()].concat();
     for place in 0..longer.len() {
         with_each_letter(&mut longer, place, &mut take);
@@ -119,7 +119,7 @@ mod tests {
             assert!(made.contains(variant), "{variant}");
         }
         assert!(variants("ACME").is_empty() && variants("ÄCMES").is_empty());
-        // Insertions at six positions, replacements of each letter, swaps of neighbours (not
+        // Insertions at six positions, replacements of each letter, swaps of adjacent letters (not
         // counted if another edit gives the same word), and deletions.
         let all = |length: usize| -> Vec<String> {
             let mut texts = vec![String::new()];

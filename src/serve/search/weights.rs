@@ -1,30 +1,31 @@
-//! Weighs the words of a query: the rarer a word is in the names, the higher its weight.
+//! Weighs the words of a query. The fewer names contain a word, the higher its weight.
 
 use crate::search::names::Names;
 use crate::search::posting_payload::BloomBits;
 use crate::search::shared_words::{PostingList, Word};
 
-/// Weight of a word of the name that the query lacks.
+/// Weight of a word in the name that the query lacks.
 pub const OTHER_WORD: f64 = 1.0;
-/// Score of a name that has exactly the words of the query, in ten-thousandths.
+/// Score of a name that contains exactly the words of the query, in ten-thousandths.
 const TOKENS: f64 = 8_000.0;
 pub const MAX_BY_WORDS: i32 = TOKENS as i32;
-/// Minimum score of a name that shares words; misspelled names score at most half of it.
+/// Minimum score of a name that shares words with the query; misspelled names score at most half of
+/// it.
 const MIN_TOKENS: i32 = 2_000;
 
-/// A word of a query.
+/// A word in a query.
 pub struct Term<'a> {
     pub word: &'a str,
     pub weight: f64,
-    /// Number of names that have the word.
+    /// Number of names that contain the word.
     count: usize,
-    /// For an unfinished word: the names with a word that begins with it, and their payloads.
-    /// `None` for a complete word.
+    /// For an unfinished word: the names that contain a word with this beginning, and their
+    /// payloads. `None` for a complete word.
     pub by_prefix: Option<(Vec<u32>, Vec<u64>)>,
 }
 
 impl Term<'_> {
-    /// Returns the names that have the word.
+    /// Returns the names that contain the word.
     pub fn posted<'n>(&'n self, names: &'n Names) -> PostingList<'n> {
         self.by_prefix.as_ref().map_or_else(
             || names.with_word(self.word),
@@ -63,7 +64,7 @@ fn is_initial(word: &str) -> bool {
     word.chars().count() == 1
 }
 
-/// Initials and the word for `&` are not distinctive, however rare they are.
+/// Returns true for initials and the word for `&`, which are not distinctive even if they are rare.
 fn is_indistinctive(word: &str) -> bool {
     is_initial(word) || word == "AND"
 }
@@ -104,7 +105,8 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// Returns the words of which every name with more than half of the weight has at least one.
+    /// Returns a set of words such that every name with more than half of the weight contains at
+    /// least one of them.
     pub fn selective(&self) -> Vec<&Term<'a>> {
         let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
         sorted.sort_by(|a, b| {
@@ -124,7 +126,7 @@ impl<'a> Weighted<'a> {
         selective
     }
 
-    /// Half of the total weight, plus a tolerance for rounding.
+    /// Returns half of the total weight, plus a tolerance for rounding.
     pub fn half(&self) -> f64 {
         0.5 * self.total + 1e-9
     }
@@ -140,14 +142,15 @@ impl<'a> Weighted<'a> {
         sums
     }
 
-    /// Score of a name by the words it shares; `None` unless they exceed half of the weight.
+    /// Returns the score of a name by the words that it shares with the query; `None` unless they
+    /// exceed half of the weight.
     pub fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
         let share = matched / (self.total + OTHER_WORD * others as f64);
         (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(MIN_TOKENS))
     }
 }
 
-/// Cache of scores: thousands of names share the same words and length.
+/// Cache of scores, because thousands of names share the same words and length.
 pub struct Scores<'a> {
     weighted: &'a Weighted<'a>,
     known: [(u16, usize, Option<i32>); KNOWN_SCORES],
@@ -157,14 +160,15 @@ const KNOWN_SCORES: usize = 64;
 
 impl<'a> Scores<'a> {
     pub fn new(weighted: &'a Weighted<'a>) -> Self {
-        // Matches no name, because none is this long.
+        // This entry matches no name, because no name is this long.
         Self {
             weighted,
             known: [(0, usize::MAX, None); KNOWN_SCORES],
         }
     }
 
-    /// Returns the score of a name that has these query words (bit mask) and `others` other words.
+    /// Returns the score of a name that contains these query words (bit mask) and `others` other
+    /// words.
     pub fn score(&mut self, words: u16, others: usize) -> Option<i32> {
         let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
         let (known_words, known_others, score) = self.known[place];

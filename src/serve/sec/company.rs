@@ -1,5 +1,5 @@
-//! Finds the registrant that a request names. A registrant with figures but without a published
-//! name is found too.
+//! Finds the registrant that a request names, including a registrant with figures but without a
+//! published name.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,12 +13,12 @@ use pubdata_core::ids::Cik;
 
 use crate::sec::tables::REGISTRANTS;
 
-/// A CIK as requests write it.
+/// Format of a CIK in requests.
 pub const CIK: TextForm = TextForm {
     pattern: "^0{0,9}[1-9][0-9]{0,9}$",
     description: "a CIK such as `320193`",
 };
-/// A ticker as requests write it.
+/// Format of a ticker in requests.
 pub const TICKER: TextForm = TextForm {
     pattern: "^[A-Za-z0-9./-]{1,16}$",
     description: "a ticker such as `AAPL`",
@@ -28,7 +28,7 @@ pub const TICKER: TextForm = TextForm {
 #[derive(Debug, Clone, Copy)]
 pub struct Company<'a> {
     pub cik: Cik,
-    /// `None` for a registrant that only the financials contain.
+    /// Name of the registrant; `None` if only the financials contain the registrant.
     pub name: Option<&'a str>,
     pub row: Option<usize>,
 }
@@ -36,7 +36,7 @@ pub struct Company<'a> {
 // Identity of a registrant, at the start of answers.
 #[derive(Serialize, JsonSchema)]
 pub struct CompanyName<'a> {
-    /// Ten digits, with leading zeros.
+    /// The registrant's CIK: ten digits, with leading zeros.
     #[schemars(extend("$field" = "sec.registrant/cik"))]
     cik: String,
     /// Conformed name of the registrant; null if it is not published.
@@ -82,8 +82,8 @@ impl<'a> Company<'a> {
     /// Finds a registrant.
     ///
     /// # Errors
-    /// `not_found` if the registrant does not exist; `coverage_unavailable` if the release has no
-    /// registrants at all.
+    /// `not_found` if the registrant does not exist; `coverage_unavailable` if the release contains
+    /// no registrants.
     pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
         let sec = SecTables::from_release(call.release);
         let row = sec

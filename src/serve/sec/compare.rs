@@ -1,5 +1,5 @@
-//! Answers `GET financials/compare`: one metric of several registrants, aligned by their own fiscal
-//! periods.
+//! Answers `GET financials/compare`: one metric for several registrants, aligned by their own
+//! fiscal periods.
 
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
@@ -60,9 +60,9 @@ query! {
     pub struct Parameters<'a> {
         /// The metric to compare.
         metric: &'a str = Kind::OneOf(VALUES, "metric").required("give the `metric` to compare"),
-        /// Comma list of 2 to 20 CIKs, with or without leading zeros.
+        /// Comma-separated list of 2 to 20 CIKs, with or without leading zeros.
         ciks: Vec<&'a str> = Kind::Form(CIK).items(2, 20),
-        /// Comma list of 2 to 20 tickers.
+        /// Comma-separated list of 2 to 20 tickers.
         tickers: Vec<&'a str> = Kind::Form(TICKER).items(2, 20),
         period: Option<&'a str> = PERIOD, span: Option<&'a str> = SPAN,
         fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
@@ -75,7 +75,8 @@ query! {
 struct FinancialComparison<'a> {
     #[serde(flatten)]
     requested: RequestedMetric<'a>,
-    /// Day from the request: only reports filed by then count. Null if the request has none.
+    /// Date from the request: only reports filed on or before this date count. Null if the request
+    /// has no date.
     #[schemars(with = "Option<&str>")]
     known_at: Option<Date>,
     /// The compared companies, in the order of the request.
@@ -89,29 +90,29 @@ struct FinancialComparison<'a> {
 struct ComparedCompany<'a> {
     #[serde(flatten)]
     company: CompanyName<'a>,
-    /// Why the company has no value at all in the answer; null if it has one.
+    /// Why the company has no value in the answer; null if it has at least one value.
     null_reason: Option<&'a str>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FinancialComparisonPeriod")]
 struct ComparedPeriod<'a> {
-    /// The companies' own fiscal year: a label; each value carries its dates.
+    /// The companies' own fiscal year. It is only a label; each value carries its dates.
     fiscal_year: i32,
     /// Fiscal period: `FY` or a quarter such as `Q2`.
     fiscal_period: &'a str,
-    /// One for each company, in the order of the request.
+    /// One value for each company, in the order of the request.
     values: Vec<ComparedValue<'a>>,
 }
 
-/// Without a value, the members that describe its report are null.
+/// Without a value, the fields that describe its report are null.
 #[derive(Serialize, JsonSchema)]
 struct ComparedValue<'a> {
     #[serde(flatten)]
     company: CompanyName<'a>,
     #[serde(flatten)]
     figure: PeriodFigure<'a>,
-    /// Record of the figure in `sec.financial_value`; null without a value.
+    /// Provenance of the figure's record in `sec.financial_value`; null without a value.
     provenance: Option<Provenance<'a>>,
 }
 
@@ -120,7 +121,8 @@ struct Side<'a> {
     company: Company<'a>,
     bucket: Option<Bucket<'a, Owned<ValueTable>>>,
     series: Series,
-    /// Figures by fiscal period. A quarter may have two: its own and the year to date.
+    /// Figures by fiscal period. A quarter may have two figures: one for the quarter alone and one
+    /// for the year to date.
     by_period: BTreeMap<Period, Vec<Figure>>,
 }
 
@@ -135,7 +137,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         (query.fiscal_year_from, query.fiscal_year_to),
     )?;
     let period = query.period.unwrap_or(ANNUAL);
-    // Reads both spans, so that a figure of the other span does not count as missing.
+    // Reads both spans, so that a figure with the other span does not count as missing.
     let filter = FigureFilter {
         period,
         fiscal_year_from: from,
@@ -219,7 +221,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Returns the registrants of a request, in its order.
+/// Returns the registrants of a request, in the order of the request.
 async fn companies<'a>(call: &'a Call<'_>, query: &Parameters<'_>) -> Result<Vec<Company<'a>>> {
     let (field, ciks) = match (query.ciks.as_slice(), query.tickers.as_slice()) {
         ([], []) => {
@@ -339,7 +341,7 @@ impl<'a> Side<'a> {
             .is_some_and(|bucket| bucket.table.is_ytd.value(figure.latest()))
     }
 
-    /// Returns the first day of a figure's period. The inner `None` stands for a balance.
+    /// Returns the first day of a figure's period. The inner `None` denotes a balance.
     fn period_start(&self, figure: &Figure) -> Option<Option<i32>> {
         self.bucket
             .as_ref()
@@ -349,8 +351,8 @@ impl<'a> Side<'a> {
     /// Returns the newest figure of a period with one span.
     fn figure(&self, period: &Period, span: Span) -> Option<&Figure> {
         let table = &self.bucket.as_ref()?.table;
-        // Figures are sorted by the period's end. After a change of the fiscal year, two periods
-        // may have the same label.
+        // Figures are sorted by the end of the period. After a change of the fiscal year, two
+        // periods may have the same label.
         self.by_period
             .get(period)?
             .iter()
@@ -375,7 +377,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns the reason why the registrant has no figure of a period.
+    /// Returns the reason why the registrant has no figure for a period.
     fn reason(&self, metric: &str, filter: FigureFilter<'_>, period: &Period) -> &str {
         let table = self.bucket.as_ref().map(|bucket| &bucket.table);
         let of_period = table.and_then(|table| {
@@ -399,10 +401,10 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Chooses each registrant's figure of a period: the one with the requested span. Without a
-/// requested span, it prefers the quarter's own figure if all registrants that have the period
-/// report it. Otherwise it prefers the year to date if all report that. The other span is the
-/// fallback.
+/// Selects each registrant's figure for a period: the figure with the requested span. Without a
+/// requested span, prefers the figure for the quarter alone if all registrants that have the period
+/// report it. Otherwise prefers the year to date if all registrants report it. The other span is
+/// the fallback.
 fn align_figures<'a>(
     sides: &'a [Side<'_>],
     period: &Period,

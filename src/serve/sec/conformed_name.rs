@@ -1,5 +1,5 @@
-//! Undoes EDGAR's conforming of names: the tags that distinguish registrants of one name, and
-//! abbreviations.
+//! Reverses EDGAR's changes to registrant names: the tags that distinguish registrants with the
+//! same name, and abbreviations.
 
 use pubdata_core::canonical::name::is_legal_form;
 
@@ -15,7 +15,7 @@ pub fn spelled_out(name: &str) -> String {
     }
 }
 
-/// Removes the tag that distinguishes registrants of one name: `BANK OF AMERICA CORP /DE/`,
+/// Removes the tag that distinguishes registrants with the same name: `BANK OF AMERICA CORP /DE/`,
 /// `ALLSTATE CORP \DE\`, `PENNEY J C CO INC/DE`.
 fn without_tag(name: &str) -> &str {
     let is_slash = |character: char| matches!(character, '/' | '\\');

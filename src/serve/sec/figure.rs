@@ -1,4 +1,4 @@
-//! Reads one period of a series as known on a day: the report that counts, the value first
+//! Reads one period of a series as known on a given day: the report that counts, the value first
 //! reported, and restatements by later filings.
 
 use std::ops::Range;
@@ -14,22 +14,22 @@ use crate::sec::value_table::ValueTable;
 use crate::sec::versions::{RestatementKind, Versions};
 use pubdata_core::ids::Cik;
 
-/// Reason for a period or a series whose figures have the other span.
+/// Reason for a period or a series that has figures only for the other span.
 pub const NOT_IN_SPAN: &str = "not_in_span";
 
 /// One period of a series, as rows of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// Reported values.
+    /// Versions of the value, one for each report.
     pub versions: Versions,
-    /// How the value came to differ from the one first reported; `None` if it does not differ.
+    /// How the value came to differ from the value first reported; `None` if it does not differ.
     pub restatement_kind: Option<RestatementKind>,
     pub is_concept_changed: bool,
 }
 
 impl Figure {
-    /// Reads the rows of one period. With `known_at`, only reports filed by that day count; returns
-    /// `None` if there were none.
+    /// Reads the rows of one period. With `known_at`, only reports filed on or before that day
+    /// count; returns `None` if there were no such reports.
     pub fn read(table: &ValueTable, rows: Range<usize>, known_at: Option<i32>) -> Option<Self> {
         let is_known = |row: usize| {
             !table.value.is_null(row)
@@ -56,7 +56,7 @@ impl Figure {
         self.versions.latest()
     }
 
-    /// First day of the period, in days since 1970-01-01; `None` for a balance.
+    /// Returns the first day of the period, in days since 1970-01-01; `None` for a balance.
     pub fn period_start(&self, table: &ValueTable) -> Option<i32> {
         cell(&table.period_start, self.latest())
     }
@@ -71,8 +71,8 @@ impl Figure {
         )
     }
 
-    /// Returns the different statements of the period's first and last day, each with the first
-    /// report that made it. Empty if all reports agree on the end.
+    /// Returns the distinct first and last days that reports state for the period, each pair with
+    /// the first report that stated it. Empty if all reports agree on the end.
     pub fn stated_periods(&self, table: &ValueTable) -> Vec<StatedPeriod> {
         let mut stated: Vec<StatedPeriod> = Vec::new();
         for &row in self.versions.rows() {
@@ -96,8 +96,8 @@ impl Figure {
         if has_other_end { stated } else { Vec::new() }
     }
 
-    /// Returns other figures of the same period: those that the report states under other concepts
-    /// of the metric, and those of another scope in other reports.
+    /// Returns other figures for the same period: figures that the report states under other
+    /// concepts of the metric, and figures with another scope in other reports.
     pub fn conflicts(&self, table: &ValueTable) -> Vec<String> {
         let mut conflicts: Vec<String> = table
             .conflicts
@@ -126,12 +126,12 @@ impl Figure {
     }
 }
 
-/// Returns true if a form amends an earlier one.
+/// Returns true if a form amends an earlier form.
 pub fn is_amendment(form: &str) -> bool {
     form.ends_with("/A")
 }
 
-/// First and last day of a row's period as its report states them.
+/// Returns the first and last day of a row's period as its report states them.
 pub fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32>) {
     let stated = |reported: &Date32Array, period: &Date32Array| {
         cell(reported, row).or_else(|| cell(period, row))
@@ -142,19 +142,20 @@ pub fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32
     )
 }
 
-/// A registrant's series of one metric: figures by period, or the reason why it has none.
+/// A registrant's series for one metric: figures by period, or the reason why the series has no
+/// figures.
 #[derive(Default)]
 pub struct Series {
     pub figures: Vec<Figure>,
     pub null_reason: Option<String>,
-    /// Other concepts of the line that the company tags, with the figure of the newest period, if
-    /// they are the reason.
+    /// Other concepts of the line that the company tags, each with the figure of the newest period,
+    /// if these concepts are the reason.
     pub other_concepts: Vec<String>,
 }
 
-/// Returns the reason why a registrant has no figure of one fiscal period: the report was filed,
-/// but the archive lacks its figures. `None` if no report filed by the requested day is known to
-/// lack them.
+/// Returns the reason why a registrant has no figure for one fiscal period: the report was filed,
+/// but the archive lacks its figures. Returns `None` if no report filed on or before the requested
+/// day is known to lack figures.
 pub fn reason_of_period<'a>(
     table: &'a Owned<ValueTable>,
     cik: Cik,
@@ -216,16 +217,16 @@ pub fn reports_not_in_archive(
 /// Selection of figures.
 #[derive(Debug, Clone, Copy)]
 pub struct FigureFilter<'a> {
-    /// `annual` or `quarterly`.
+    /// Period type: `annual` or `quarterly`.
     pub period: &'a str,
     pub fiscal_year_from: Option<i32>,
     pub fiscal_year_to: Option<i32>,
-    /// Days since 1970-01-01.
+    /// Date until which reports count, in days since 1970-01-01.
     pub known_at: Option<i32>,
     pub span: Option<Span>,
 }
 
-/// Reads the series of the metrics, in their order, by period.
+/// Reads the series of the metrics by period, in the order of the metrics.
 pub fn series(
     table: &Owned<ValueTable>,
     cik: Cik,

@@ -1,5 +1,5 @@
-//! Indexes all filings of a release by date, newest first. Uses eight bytes for each row of
-//! `sec.filing`, because there can be tens of millions. Built on first use.
+//! Indexes all filings of a release by date, newest first. The index uses eight bytes for each row
+//! of `sec.filing`, because there can be tens of millions of rows. It is built on first use.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use pubdata_store::Part;
 
 /// Number of parts read in parallel.
 const READING: usize = 4;
-/// Marks a row of the same filing as the previous row, for another registrant.
+/// Flag for a row that belongs to the same filing as the previous row, for another registrant.
 const SAME_FILING: u16 = 1 << 15;
 
 /// Filings by date.
@@ -39,14 +39,14 @@ pub struct FilingDates {
 /// Days and forms that a search selects.
 #[derive(Debug, Clone, Default)]
 pub struct FilingFilter {
-    /// Days since 1970-01-01, both inclusive.
+    /// First day of the search in days since 1970-01-01; both bounds are inclusive.
     pub from: Option<i32>,
     pub to: Option<i32>,
-    /// Any form when empty.
+    /// Form types to select; empty selects all form types.
     pub forms: Vec<String>,
 }
 
-/// The index of one release, built once.
+/// The index for one release, built once.
 #[derive(Debug, Default)]
 pub struct LazyFilingDates(Lazy<FilingDates>);
 
@@ -120,7 +120,7 @@ impl FilingDates {
         selected: Vec<(String, Part)>,
     ) -> Result<Arc<Self>> {
         let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
-        // Futures do nothing until polled, so a list of all of them is cheap.
+        // Futures do nothing until polled, so it is cheap to create all of them.
         let reads: Vec<_> = selected
             .iter()
             .map(|(_, part)| parts.read::<FilingDateColumns>(release_id, part))
@@ -237,7 +237,7 @@ impl FilingDates {
         })
     }
 
-    /// Returns bucket and row of a position.
+    /// Returns the bucket and the row at a position.
     pub fn row(&self, place: usize) -> (&str, usize) {
         (
             &self.buckets[usize::from(self.bucket_numbers[place] & !SAME_FILING)],
@@ -245,7 +245,7 @@ impl FilingDates {
         )
     }
 
-    /// Returns true if any filing has the form.
+    /// Returns true if any filing has the form type.
     pub fn has_form(&self, form: &str) -> bool {
         self.forms.has(form)
     }

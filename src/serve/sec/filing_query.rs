@@ -1,4 +1,4 @@
-//! Reads the filters of filing queries: forms, days, items, numbers.
+//! Reads the filters of filing queries: form types, dates, items and accession numbers.
 
 use jiff::civil::Date;
 
@@ -19,7 +19,7 @@ pub const PERIOD_TO: Parameter = Kind::Date.described("Last period of report, in
 
 /// Filters of a query for filings.
 pub struct Filter<'a> {
-    /// Any form when empty.
+    /// Form types to select; empty selects all form types.
     pub forms: Vec<String>,
     pub filed: DayRange,
     pub period: DayRange,

@@ -1,4 +1,5 @@
-//! Shows a filing in answers: as a periodic report of one registrant, and as an item of a search.
+//! Builds filings for answers: as a periodic report of one registrant, and as an item in search
+//! results.
 
 use arrow::array::{Array, BooleanArray};
 use schemars::JsonSchema;
@@ -34,7 +35,7 @@ pub struct PeriodicReport<'a> {
     film_number: Option<&'a str>,
     /// URL of the filing's main document at the SEC; null if it is not known.
     primary_document_url: Option<String>,
-    /// Index page of the filing at the SEC.
+    /// URL of the filing's index page at the SEC.
     evidence_url: Option<String>,
     #[serde(flatten)]
     submission: Submission<'a>,
@@ -51,9 +52,10 @@ pub struct Filing<'a> {
     form_description: Option<&'a str>,
     #[serde(flatten)]
     days: Days<'a>,
-    /// Registrants of the filing: all, or the requested ones if the search names some.
+    /// Registrants of the filing: all registrants, or only the requested ones if the search names
+    /// some.
     entities: Vec<Party<'a>>,
-    /// The first registrant that has a ticker; otherwise the one with the lowest number.
+    /// CIK of the first registrant that has a ticker, or else the lowest CIK.
     #[schemars(extend("$field" = "sec.filing/cik"))]
     primary_cik: String,
     #[schemars(extend("$field" = "sec.filing/items"))]
@@ -68,9 +70,9 @@ pub struct Filing<'a> {
     primary_document_url: Option<String>,
     #[schemars(extend("$field" = "sec.filing/primary_document_description"))]
     primary_document_description: Option<&'a str>,
-    /// Index page of the filing at the SEC.
+    /// URL of the filing's index page at the SEC.
     index_url: Option<String>,
-    /// The whole submission as text.
+    /// URL of the complete submission as text.
     text_url: Option<String>,
     #[serde(flatten)]
     submission: Submission<'a>,
@@ -96,12 +98,12 @@ struct Submission<'a> {
     has_xbrl: Option<bool>,
     #[schemars(extend("$field" = "sec.filing/has_inline_xbrl"))]
     has_inline_xbrl: Option<bool>,
-    /// Record of the filing in `sec.filing`.
+    /// Provenance of the filing's record in `sec.filing`.
     provenance: Provenance<'a>,
 }
 
 impl<'a> PeriodicReport<'a> {
-    /// Uses the first row of a filing; returns `None` if it has no rows.
+    /// Builds the report from the first row of a filing; returns `None` if the filing has no rows.
     pub fn from_rows(call: &'a Call<'_>, rows: &'a Rows) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
         let (row, links) = (*row, &SecTables::from_release(call.release).links);
@@ -120,8 +122,8 @@ impl<'a> PeriodicReport<'a> {
 }
 
 impl<'a> Filing<'a> {
-    /// Uses the rows of a filing, one for each of its registrants; returns `None` if it has no
-    /// rows.
+    /// Builds the filing from its rows, one for each registrant; returns `None` if the filing has
+    /// no rows.
     pub fn from_rows(
         call: &'a Call<'_>,
         registrants: &'a Registrants,
@@ -134,8 +136,8 @@ impl<'a> Filing<'a> {
             table.form.at(*row),
         );
         let key = key(*cik, table, row);
-        // The lists of filings by registrant do not tell whether it is the filer, the subject or an
-        // owner.
+        // The filing lists by registrant do not state whether the registrant is the filer, the
+        // subject or an owner.
         let party = |(cik, ..): &(Cik, _, _)| {
             Party::new(
                 cik.to_string(),

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/filings/search`: filings of all forms, by registrant or by date.
+//! Answers `GET /v1/filings/search`: finds filings of all form types, by registrant or by date.
 
 use super::names::has_all_words;
 use futures_util::FutureExt;
@@ -27,24 +27,24 @@ const MAX_REGISTRANTS: usize = 20;
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of current tickers, exact.
+        /// Comma-separated list of current tickers; each must match exactly.
         ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
         /// CIK, with or without leading zeros. Cannot be combined with `ticker`.
         cik: Option<&'a str> = Kind::Form(CIK),
-        /// Name or part of it: filings of the 20 registrants that match best. Cannot be combined
-        /// with `ticker` or `cik`.
+        /// Company name or part of it. Selects filings of the 20 registrants that match best.
+        /// Cannot be combined with `ticker` or `cik`.
         company: Option<&'a str> = Kind::Line { max: 120 },
         form: Vec<&'a str> = FORM,
         /// The same as `form`; cannot be combined with it.
         form_type: Vec<&'a str> = FORM,
-        /// `true`: each form of `form` also selects its amendments (`/A`).
+        /// `true`: each form type in `form` also selects its amendments (`/A`).
         include_amendments: Option<bool> = Kind::Flag,
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
-        /// Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or
-        /// `company`.
+        /// Comma-separated list of item numbers from current reports, such as `2.02`; requires
+        /// `ticker`, `cik` or `company`.
         items: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{1,2}(\\.[0-9]{2})?$", description: "an item number such as `2.02`" }),
-        /// Only this filing; needs `ticker`, `cik` or `company`.
+        /// Accession number of the only filing to return; requires `ticker`, `cik` or `company`.
         accession_number: Option<&'a str> = Kind::Form(TextForm {
             pattern: "^[0-9]{10}-[0-9]{2}-[0-9]{6}$",
             description: "an accession number such as `0000320193-24-000123`",
@@ -95,7 +95,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl Parameters<'_> {
-    /// Returns the filters of the query.
+    /// Returns the filters in the query.
     fn filter(&self) -> Result<Filter<'_>> {
         if !self.form.is_empty() && !self.form_type.is_empty() {
             return Err(Problem::of_field(
@@ -134,7 +134,7 @@ impl Parameters<'_> {
     }
 }
 
-/// Returns the registrants that a search names; `None` if it names none.
+/// Returns the registrants that a search names; `None` if the search names no registrant.
 fn registrants_of(
     query: &Parameters<'_>,
     registrants: &Registrants,
@@ -167,8 +167,8 @@ fn registrants_of(
     };
     check_name("company", text)?;
     let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
-    // Drop registrants whose name is only similar: their filings would appear among those of the
-    // intended one.
+    // Drops registrants whose name is only similar, because their filings would appear among those
+    // of the intended registrant.
     found.retain(|found| {
         found.matched.is_whole()
             || registrants

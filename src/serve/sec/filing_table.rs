@@ -1,4 +1,4 @@
-//! Defines the columns of filings that answers show.
+//! Defines the filing columns that answers show.
 
 use arrow::array::{BooleanArray, Date32Array, Int64Array};
 

@@ -1,4 +1,4 @@
-//! Finds filings, newest first: those of some registrants, or all.
+//! Finds filings, newest first: the filings of some registrants, or all filings.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,13 +21,13 @@ use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::release::bucketed::Bucket;
 use pubdata_core::ids::Cik;
 
-/// Datasets behind answers about filings.
+/// Datasets from which answers about filings are built.
 pub const OF_FILINGS: [&str; 2] = [FILINGS, REGISTRANTS];
 
 /// The rows of one filing, one for each known registrant.
 pub type Rows = Vec<(Cik, Arc<Owned<FilingTable>>, usize)>;
 
-/// A registrant's row of a bucket.
+/// A registrant's row in a bucket.
 type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, Owned<FilingTable>>, usize);
 
 /// Finds filings of some registrants, newest first.
@@ -63,7 +63,7 @@ pub async fn of_registrants(
     }) {
         check_unknown_form(call, notes, "these registrants have", form)?;
     }
-    // Ordered by date, then number; one filing may belong to several of the registrants.
+    // Filings sorted by date, then number; one filing may belong to several of the registrants.
     let mut found: BTreeMap<(i32, &str), Vec<BucketRow<'_, '_>>> = BTreeMap::new();
     for (cik, bucket) in ciks.iter().zip(&buckets) {
         let Some(bucket) = bucket else { continue };
@@ -122,7 +122,9 @@ pub async fn of_registrants(
 /// Finds filings of all registrants, newest first.
 ///
 /// # Errors
-/// `invalid_cursor`; `missing_parameter`; `coverage_unavailable` if the release has no filings.
+/// `invalid_cursor` if the cursor is invalid; `missing_parameter` if a filter requires a
+/// registrant, or if the request has no filters; `coverage_unavailable` if the release has no
+/// filings.
 pub async fn of_all(
     call: &Call<'_>,
     filter: &Filter<'_>,
@@ -191,12 +193,12 @@ pub async fn of_all(
     ))
 }
 
-/// Adds the notice on a form type that no filing has, with the known form type that was probably
+/// Adds a notice about a form type that no filing has, with the known form type that was probably
 /// meant. An amendment form without filings is not a mistake.
 ///
 /// # Errors
-/// `invalid_parameter` for a known form type without its hyphen or blank: no form type of EDGAR is
-/// spelled that way.
+/// `invalid_parameter` for a known form type without its hyphen or blank, because no EDGAR form
+/// type is spelled that way.
 fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) -> Result<()> {
     if let Some(message) = misspelled(call.contracts(), form) {
         return Err(Problem::of_field(
@@ -221,7 +223,7 @@ fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &s
     Ok(())
 }
 
-/// Reads the rows at positions of the index from their buckets.
+/// Reads the rows at index positions from their buckets.
 async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) -> Result<Vec<Rows>> {
     let mut names: Vec<&str> = page
         .iter()

@@ -1,4 +1,4 @@
-//! Shows the figure of one period in answers.
+//! Builds the figure of one period for answers.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use pubdata_core::ids::Cik;
 pub struct PeriodFigure<'a> {
     #[schemars(title = "FinancialMetric", extend("$field" = "sec.financial_value/metric"))]
     metric: &'a str,
-    /// The company's own fiscal year: a label; the dates are the identity.
+    /// The company's own fiscal year. It is only a label; the dates identify the period.
     fiscal_year: Option<i32>,
     #[schemars(title = "FiscalPeriod", extend("$field" = "sec.financial_value/fiscal_period"))]
     fiscal_period: Option<&'a str>,
@@ -32,8 +32,8 @@ pub struct PeriodFigure<'a> {
     period_end: Option<Date>,
     #[schemars(extend("$field" = "sec.financial_value/as_of_date"))]
     as_of_date: Option<Date>,
-    /// Figure as filed, exact, from the report whose figure counts: the last one, except for
-    /// rounded repetitions and figures with noncontrolling interest.
+    /// Exact figure as filed, from the report whose figure counts. This is the last report, except
+    /// for rounded repetitions and figures with noncontrolling interest.
     value: Option<Decimal>,
     #[schemars(title = "FinancialUnit", extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
@@ -44,14 +44,14 @@ pub struct PeriodFigure<'a> {
     concept: Option<&'a str>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// True if the form amends an earlier one.
+    /// True if the form amends an earlier form.
     is_amendment: Option<bool>,
-    /// True if the value differs from the one first reported for the period by more than rounding,
-    /// and no report states both under their own concepts.
+    /// True if the value differs from the value first reported for the period by more than
+    /// rounding, and no report states both values under their own concepts.
     is_restated: Option<bool>,
-    /// Kind of the last restatement: another value of the concept; another value under another
-    /// concept; another share basis; a figure that was wrong by a factor of thousands. Null unless
-    /// the figure was restated.
+    /// Kind of the last restatement: another value for the concept; another value under another
+    /// concept; another share basis; or the correction of a figure that was wrong by a factor of
+    /// thousands. Null unless the figure was restated.
     restatement_kind: Option<RestatementKind>,
     /// True if a later report stated another value under another concept, which may measure
     /// something else.
@@ -60,17 +60,17 @@ pub struct PeriodFigure<'a> {
     first_reported: Option<ReportedValue<'a>>,
     #[schemars(extend("$field" = "sec.financial_value/conflicts"))]
     conflicts: Vec<String>,
-    /// `period_not_reported`; `not_in_span` if the company reported it with the other span;
-    /// `filed_not_in_archive` if the report was filed but the archive of facts lacks its figures;
-    /// or the reason why the company has no value at all. Without a value, the members that
-    /// describe the report are null.
+    /// `period_not_reported`; `not_in_span` if the company reported the period with the other span;
+    /// `filed_not_in_archive` if the report was filed but the facts archive lacks its figures; or
+    /// the reason why the company has no value at all. Without a value, the fields that describe
+    /// the report are null.
     null_reason: Option<&'a str>,
     #[schemars(extend("$field" = "sec.financial_value/warnings"))]
     warnings: Vec<&'a str>,
 }
 
 impl<'a> PeriodFigure<'a> {
-    /// Builds a period without a figure, for a reason.
+    /// Builds a period without a figure, with the reason.
     pub fn absent(
         (metric, unit): (&'a str, &'a str),
         (fiscal_year, fiscal_period): (i32, &'a str),
@@ -94,12 +94,12 @@ impl<'a> PeriodFigure<'a> {
 pub struct FinancialValue<'a> {
     #[serde(flatten)]
     figure: PeriodFigure<'a>,
-    /// Every report of the value, first to last; only with `include=history`. Figures with
-    /// noncontrolling interest next to a figure without are in `conflicts`.
+    /// Every report of the value, first to last; present only with `include=history`. Figures with
+    /// noncontrolling interest are in `conflicts` if the value is a figure without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ValueVersion<'a>>")]
     history: Option<Vec<ValueVersion<'a>>>,
-    /// Record of the figure in `sec.financial_value`.
+    /// Provenance of the figure's record in `sec.financial_value`.
     provenance: Provenance<'a>,
 }
 
@@ -115,7 +115,7 @@ struct ValueVersion<'a> {
     value: Option<Decimal>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// Taxonomy concept that the report tagged the figure with; null if it is not published.
+    /// Taxonomy concept with which the report tagged the figure; null if it is not published.
     concept: Option<&'a str>,
     #[schemars(extend("$field" = "sec.financial_value/change"))]
     change: Option<&'a str>,
@@ -123,11 +123,11 @@ struct ValueVersion<'a> {
     supersedes: bool,
     #[schemars(extend("$field" = "sec.financial_value/conflicts"))]
     conflicts: Vec<&'a str>,
-    /// Record of this report's figure, for `/v1/provenance/{record_id}`.
+    /// Id of the record with this report's figure, for `/v1/provenance/{record_id}`.
     record_id: &'a str,
 }
 
-/// Marks the members that every figure has as not nullable.
+/// Declares the fields that every figure has as not nullable.
 fn with_value(schema: &mut Schema) {
     let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
@@ -152,7 +152,7 @@ fn with_value(schema: &mut Schema) {
     members["null_reason"] = json!({"type": "null", "description": "Null: there is a value."});
 }
 
-/// Access to the figures of a registrant.
+/// Provides access to the figures of a registrant.
 pub struct Source<'a> {
     table: &'a Owned<ValueTable>,
     reports: Reports<'a>,

@@ -1,4 +1,4 @@
-//! Answers `GET companies/{cik}/financials`: the metrics of one registrant by fiscal period.
+//! Answers `GET companies/{cik}/financials`: one registrant's metrics by fiscal period.
 
 use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
@@ -49,19 +49,19 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// Reason for a registrant that is not in the archive of facts.
+/// Reason for a registrant that is not in the facts archive.
 const NO_FACTS: &str = "no_xbrl_facts";
 /// Outcome of a registrant whose figures are published.
 const PUBLISHED: &str = "published";
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of metrics; all eight when absent.
+        /// Comma-separated list of metrics; all eight when absent.
         metric: Vec<&'a str> = Kind::OneOf(VALUES, "metric"),
         period: Option<&'a str> = PERIOD, span: Option<&'a str> = SPAN,
         fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
         known_at: Option<Date> = KNOWN_AT,
-        /// `history`: each value also carries every report of it, first to last.
+        /// `history`: each value also contains every report of the value, first to last.
         include: Option<&'a str> = Kind::Word(&["history"]),
         ..format("series/values"), ..RELEASE, ..AS_OF,
     }
@@ -74,15 +74,16 @@ struct Financials<'a> {
     /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
     #[schemars(title = "PeriodType", extend("enum" = ["annual", "quarterly"]))]
     period_type: &'a str,
-    /// First fiscal year of the request, otherwise of the answer; null without values.
+    /// First fiscal year in the request, or else in the answer; null without values.
     fiscal_year_from: Option<i32>,
-    /// Last fiscal year of the request, otherwise of the answer; null without values.
+    /// Last fiscal year in the request, or else in the answer; null without values.
     fiscal_year_to: Option<i32>,
-    /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the
-    /// fiscal year's first day (`ytd`). Null if the request has none.
+    /// Span from the request: only figures for the quarter alone (`quarter`), or only figures from
+    /// the fiscal year's first day (`ytd`). Null if the request has no span.
     #[schemars(extend("enum" = ["quarter", "ytd", null]))]
     span: Option<&'a str>,
-    /// Day from the request: only reports filed by then count. Null if the request has none.
+    /// Date from the request: only reports filed on or before this date count. Null if the request
+    /// has no date.
     #[schemars(with = "Option<&str>")]
     known_at: Option<Date>,
     /// One series for each requested metric.
@@ -97,8 +98,8 @@ struct FinancialSeries<'a> {
     unit: &'a str,
     /// Values of the metric, ordered by period, oldest first.
     values: Vec<FinancialValue<'a>>,
-    /// With `other_concept`: the concepts that the company tags, with the figure of the newest
-    /// period, such as `us-gaap:PassengerRevenue=400`.
+    /// With the reason `other_concept`: the concepts that the company tags, each with the figure of
+    /// the newest period, such as `us-gaap:PassengerRevenue=400`.
     other_concepts: &'a [String],
     #[schemars(extend(
         "$field" = "sec.financial_value/null_reason",
@@ -211,8 +212,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Returns the reason why a registrant has no figures at all: the outcome of its facts, or that it
-/// has none.
+/// Returns the reason why a registrant has no figures at all: the outcome of its facts, or that the
+/// registrant has no facts.
 pub fn reason_without_figures<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
     SecTables::from_release(call.release)
         .members
@@ -221,7 +222,7 @@ pub fn reason_without_figures<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
         .unwrap_or(NO_FACTS)
 }
 
-/// Reads the series of a registrant from its bucket, if it has one.
+/// Reads a registrant's series from its bucket, if the registrant has a bucket.
 pub fn read(
     call: &Call<'_>,
     bucket: Option<&Bucket<'_, Owned<ValueTable>>>,

@@ -3,7 +3,7 @@
 use super::tables::FILINGS;
 use pubdata_core::contract::Contracts;
 
-/// Returns the description of a form type and its amendments; `None` for a rarely requested one.
+/// Returns the description of a form type and its amendments; `None` for a less common form type.
 pub fn description_of<'a>(contracts: &'a Contracts, form: &str) -> Option<&'a str> {
     contracts
         .get(FILINGS)?
@@ -20,8 +20,8 @@ pub fn declared(contracts: &Contracts) -> impl Iterator<Item = &str> {
         .map(|known| known.value.as_str())
 }
 
-/// Returns a message for a described form type without its hyphen or blank: no form type of EDGAR
-/// is spelled that way.
+/// Returns a message for a described form type without its hyphen or blank, because no EDGAR form
+/// type is spelled that way.
 pub fn misspelled(contracts: &Contracts, form: &str) -> Option<String> {
     let (base, amendment) = form
         .strip_suffix("/A")

@@ -1,6 +1,6 @@
-//! Indexes one metric of all registrants: the figure that counts for each period. Built from all
-//! buckets on first use, because a page shows registrants from as many buckets as it has rows. The
-//! most recently used frames are kept.
+//! Indexes one metric of all registrants: the figure that counts for each period. A frame is built
+//! from all buckets on first use, because a page shows registrants from as many buckets as it has
+//! rows. The most recently used frames are kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +24,8 @@ use pubdata_store::Part;
 const VALUES: &str = ValueTable::DATASET_ID;
 /// Number of parts read in parallel.
 const READING: usize = 4;
-/// Number of frames to keep, annual and quarterly counted separately: at most about 40 MB each.
+/// Number of frames to keep, counting annual and quarterly frames separately. Each frame takes at
+/// most about 40 MB.
 const MAX_KEPT: usize = 4;
 
 /// One metric from annual or quarterly reports, by fiscal year, registrant and period.
@@ -34,9 +35,9 @@ pub struct Frame {
     units: Dictionary,
     fiscal_periods: Dictionary,
     validation_statuses: Dictionary,
-    /// The distinct publisher's files that the rows come from.
+    /// Distinct publisher's files from which the rows come.
     origins: Vec<Origin>,
-    /// Decimals of the values.
+    /// Number of decimal places in the values.
     pub scale: u8,
 }
 
@@ -47,7 +48,7 @@ struct Row {
     cik: Cik,
     accession_number: AccessionNumber,
     fiscal_year: i32,
-    /// Days since 1970-01-01; `None` for a balance.
+    /// First day of the period in days since 1970-01-01; `None` for a balance.
     period_start: Option<i32>,
     period_end: i32,
     fiscal_period: u16,
@@ -77,7 +78,7 @@ pub struct FrameValue<'a> {
 #[derive(Debug, Default)]
 pub struct Frames(Mutex<Vec<(FrameKey, Lazy<Frame>)>>);
 
-/// Metric, and `annual` or `quarterly`.
+/// Metric and period type (`annual` or `quarterly`).
 type FrameKey = (String, String);
 
 impl Frames {
@@ -174,7 +175,7 @@ impl Frame {
         Ok(Arc::new(made))
     }
 
-    /// Adds the rows of the metric in a bucket. The reports of a period are contiguous, in filing
+    /// Adds the metric's rows from a bucket. The reports of a period are contiguous, in filing
     /// order.
     fn add(
         &mut self,

@@ -1,4 +1,4 @@
-//! Answers `GET financials/frames/{metric}`: one metric of all registrants for a fiscal year.
+//! Answers `GET financials/frames/{metric}`: one metric of all registrants for one fiscal year.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -50,9 +50,9 @@ query! {
 struct FinancialFrame<'a> {
     #[serde(flatten)]
     requested: RequestedMetric<'a>,
-    /// The companies' own fiscal year: a label; the dates are the identity.
+    /// The companies' own fiscal year. It is only a label; the dates identify the period.
     fiscal_year: i32,
-    /// One value for each company and period, in that order.
+    /// One value for each company and period, ordered by company and period.
     values: Vec<ShownValue<'a>>,
 }
 
@@ -67,20 +67,20 @@ struct ShownValue<'a> {
     period_start: Option<Date>,
     /// Last day of the period, or the day of the balance.
     period_end: Date,
-    /// Figure as filed, exact, from the report whose figure counts: the last one, except for
-    /// rounded repetitions and figures with noncontrolling interest.
+    /// Exact figure as filed, from the report whose figure counts. This is the last report, except
+    /// for rounded repetitions and figures with noncontrolling interest.
     value: Decimal,
     #[schemars(extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
     /// True if the figure covers more than one quarter from the fiscal year's first day; false for
     /// a first quarter, a year and a balance.
     is_ytd: bool,
-    /// SEC accession number of the report with the figure.
+    /// SEC accession number of the report that contains the figure.
     #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
     accession_number: String,
-    /// Index page of the filing at the SEC.
+    /// URL of the filing's index page at the SEC.
     evidence_url: Option<String>,
-    /// Record of the figure in `sec.financial_value`.
+    /// Provenance of the figure's record in `sec.financial_value`.
     provenance: Provenance<'a>,
 }
 
@@ -153,7 +153,7 @@ fn record_id(metric: &str, value: &FrameValue<'_>) -> String {
     )
 }
 
-/// Shows a value in answers; `scale` is that of its units.
+/// Builds a value for answers; `scale` is the scale of its units.
 fn shown<'a>(
     sec: &'a SecTables,
     scale: u8,

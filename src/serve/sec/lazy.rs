@@ -1,4 +1,4 @@
-//! Builds indexes of a release on first use.
+//! Builds a release's indexes on first use.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 
 use pubdata_core::error::{Error, Result};
 
-/// A value built once; concurrent callers wait for the same build.
+/// A value that is built once; concurrent callers wait for the same build.
 #[derive(Debug)]
 pub struct Lazy<T>(Arc<OnceCell<Arc<T>>>);
 
@@ -24,7 +24,7 @@ impl<T> Clone for Lazy<T> {
 
 impl<T: Send + Sync + 'static> Lazy<T> {
     /// Returns the value, and builds it if necessary. The build completes even if the request that
-    /// started it is cancelled. If it fails, the next request tries again.
+    /// started it is cancelled. If the build fails, the next request tries again.
     pub async fn get<F: Future<Output = Result<Arc<T>>> + Send + 'static>(
         &self,
         make: impl FnOnce() -> F,

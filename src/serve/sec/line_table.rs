@@ -1,5 +1,5 @@
-//! Defines the columns of statement lines that answers show. A period of a line has one row for
-//! each report.
+//! Defines the statement line columns that answers show. A line has one row for each period and
+//! report.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ key_columns! {
 }
 
 impl LineTable {
-    /// First day of a row's period; `None` for a balance.
+    /// Returns the first day of a row's period; `None` for a balance.
     pub fn period_start(&self, row: usize) -> Option<i32> {
         cell(&self.period_start, row)
     }

@@ -1,10 +1,10 @@
-//! Builds the SEC's addresses of a filing from the contract's templates on request; addresses are
-//! never stored.
+//! Builds a filing's URLs at the SEC on request, from the contract's templates. URLs are never
+//! stored.
 
 use pubdata_core::contract::Contracts;
 use pubdata_core::ids::Cik;
 
-/// Templates of a filing's addresses, from the contract.
+/// URL templates for a filing, from the contract.
 #[derive(Debug, Default)]
 pub struct Links {
     evidence: Template,
@@ -12,7 +12,7 @@ pub struct Links {
     text: Template,
 }
 
-/// A text with placeholders for a filing's values; without pieces, the link does not exist.
+/// Text with placeholders for a filing's values. Without pieces, the link does not exist.
 #[derive(Debug, Default)]
 struct Template(Vec<Piece>);
 
@@ -51,17 +51,17 @@ impl Links {
         }
     }
 
-    /// URL of the filing's index page.
+    /// Returns the URL of the filing's index page.
     pub fn evidence(&self, key: FilingKey<'_>) -> Option<String> {
         self.evidence.fill(key)
     }
 
-    /// URL of the filing's main document.
+    /// Returns the URL of the filing's main document.
     pub fn primary_document(&self, key: FilingKey<'_>) -> Option<String> {
         self.primary_document.fill(key)
     }
 
-    /// URL of the whole submission as one text file.
+    /// Returns the URL of the complete submission as one text file.
     pub fn text(&self, key: FilingKey<'_>) -> Option<String> {
         self.text.fill(key)
     }

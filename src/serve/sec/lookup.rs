@@ -4,8 +4,8 @@ use super::registrants::Registrants;
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 
-/// Returns the rows of each ticker in a list, in its order. Adds notices that tickers are current,
-/// and on unknown tickers.
+/// Returns the rows for each ticker in a list, in the order of the list. Adds notices that tickers
+/// are current, and about unknown tickers.
 pub fn with_tickers(
     registrants: &Registrants,
     tickers: &[&str],
@@ -40,7 +40,7 @@ pub fn with_tickers(
 }
 
 /// Checks that at most one of several mutually exclusive parameters is given; the error names the
-/// second.
+/// second parameter.
 pub fn check_alternatives(
     parameters: &[(&'static str, bool)],
     message: &'static str,

@@ -16,10 +16,10 @@ use pubdata_core::ids::Cik;
 /// Number of parts read in parallel while a release is loaded.
 const LOADING: usize = 8;
 
-/// Outcome of each registrant in the archive of facts: published, or the reason why not.
+/// Outcome of each registrant in the facts archive: published, or the reason why not.
 #[derive(Debug, Default)]
 pub struct Members {
-    /// Sorted by CIK.
+    /// Outcomes sorted by CIK.
     outcomes: Vec<(u64, u16)>,
     words: Dictionary,
 }
@@ -49,7 +49,7 @@ impl CachedPart for Bucket {
 impl Members {
     pub const DATASET_ID: &'static str = "sec.archive_member";
 
-    /// Reads every part of the dataset; empty if the release does not have it.
+    /// Reads every part of the dataset; empty if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let dataset = reader.manifest().datasets.get(Self::DATASET_ID);
         let reads: Vec<_> = dataset
@@ -76,7 +76,7 @@ impl Members {
         Ok(members)
     }
 
-    /// Returns the outcome of a registrant; `None` if the archive does not contain it.
+    /// Returns the outcome of a registrant; `None` if the archive does not contain the registrant.
     pub fn outcome(&self, cik: Cik) -> Option<&str> {
         let index = self
             .outcomes
@@ -85,7 +85,7 @@ impl Members {
         self.words.text(self.outcomes[index].1)
     }
 
-    /// Number of registrants by outcome.
+    /// Returns the number of registrants by outcome.
     pub fn outcomes(&self) -> BTreeMap<&str, u64> {
         let mut counts = BTreeMap::new();
         for outcome in self

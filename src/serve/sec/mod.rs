@@ -1,5 +1,5 @@
-//! The securities family: registrants, their filings, figures as filed with the filing that
-//! reported each, and comparisons of registrants.
+//! Serves the securities family: registrants, their filings, figures as filed with the filing that
+//! reported each figure, and comparisons of registrants.
 
 mod company;
 mod compare;

@@ -1,5 +1,5 @@
 //! Finds registrants by current or former name. Among equal matches, listed registrants come first,
-//! larger ones before smaller ones.
+//! and larger registrants come before smaller ones.
 
 use std::cmp::Ordering;
 
@@ -66,12 +66,12 @@ impl Match {
         }
     }
 
-    /// Returns true if the match covers the whole query, not only some or similar words.
+    /// Returns true if the match covers the entire query, not only some or similar words.
     pub fn is_whole(self) -> bool {
         !matches!(self, Self::Name(hit) if hit.fit >= NameMatch::Token)
     }
 
-    /// Ten-thousandths.
+    /// Returns the score in ten-thousandths.
     pub fn score(self) -> i32 {
         match self {
             Self::Cik | Self::Ticker => BEST,
@@ -85,7 +85,7 @@ impl Match {
 pub struct Found {
     pub row: u32,
     pub matched: Match,
-    /// Index of the former name that matched, in the row's list.
+    /// Index of the matching former name in the row's list.
     pub former: Option<u32>,
 }
 
@@ -111,13 +111,13 @@ pub struct Named<'a> {
 pub struct Names {
     names: RowNames,
     /// Index of each name among its row's former names, or [`NONE`]. Names are in listing order,
-    /// current names first, so that a search examines those of large companies first.
+    /// with current names first, so that a search examines the names of large companies first.
     formers: Column<u32>,
-    /// Rank by row, or [`NONE`].
+    /// Rank of each row, or [`NONE`].
     listing: Column<u32>,
 }
 
-/// Marks a name that is not a former one, and a registrant that is not listed.
+/// Value for a name that is not a former name, and for a registrant that is not listed.
 const NONE: u32 = u32::MAX;
 
 stored!(Names {
@@ -155,8 +155,8 @@ impl Names {
         })
     }
 
-    /// Finds registrants, the first `count` in order: by score, listed ones first, by their rank,
-    /// then by name. Returns true if there may be more.
+    /// Finds registrants. The first `count` are in order: by score, with listed registrants first,
+    /// then by rank, then by name. Returns true if there may be more registrants.
     pub fn search<'a>(
         &self,
         text: &str,

@@ -1,5 +1,5 @@
-//! Maps the rows of a part to registrants. Relies on the part's order by CIK, and rejects a part
-//! that is not sorted.
+//! Maps the rows of a part to registrants. Relies on the part being sorted by CIK, and rejects a
+//! part that is not sorted.
 
 use std::ops::{Deref, Range};
 
@@ -14,7 +14,7 @@ use pubdata_core::ids::Cik;
 /// The rows of each registrant in a part sorted by CIK.
 #[derive(Debug, Default)]
 pub struct Owners {
-    /// Number of each registrant, ascending, and its first row.
+    /// Each registrant's CIK in ascending order, and the registrant's first row.
     starts: Vec<(u64, u32)>,
     rows: u32,
 }
@@ -52,7 +52,7 @@ impl Owners {
         })
     }
 
-    /// Returns the rows of a registrant; empty if it has none.
+    /// Returns the rows of a registrant; empty if the registrant has no rows.
     pub fn rows(&self, cik: Cik) -> Range<usize> {
         let Ok(index) = self
             .starts
@@ -111,7 +111,7 @@ pub trait OwnedColumns: Send + Sync + Sized + 'static {
     /// `Store` if a column is missing or has another type.
     fn open(table: &Table) -> Result<Self>;
 
-    /// Checks an order on which the reader relies.
+    /// Checks an order on which readers rely.
     ///
     /// # Errors
     /// `Store`, naming the registrant that is out of order.

@@ -1,4 +1,4 @@
-//! Reads the periods of a query: annual or quarterly, the fiscal years, and the day as of which
+//! Reads the periods in a query: annual or quarterly, the fiscal years, and the date as of which
 //! figures are known.
 
 use crate::days;
@@ -25,7 +25,7 @@ pub const KNOWN_AT: Parameter =
 
 const QUARTER: &str = "quarter";
 const YTD: &str = "ytd";
-/// Fiscal period in which the quarter and the year to date are the same.
+/// Fiscal period in which the quarter and the year to date are identical.
 const FIRST_QUARTER: &str = "Q1";
 
 pub const SPAN: Parameter =
@@ -60,7 +60,7 @@ impl Span {
     }
 
     /// Returns true if a figure has this span. Balances and share counts, which have no first day,
-    /// have both.
+    /// have both spans.
     pub fn matches(
         self,
         is_ytd: bool,
@@ -79,7 +79,7 @@ impl Span {
 /// A period as a report states it, in days since 1970-01-01.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatedPeriod {
-    /// `None` for a balance.
+    /// First day of the period; `None` for a balance.
     pub start: Option<i32>,
     pub end: Option<i32>,
     pub accession_number: String,
@@ -126,7 +126,7 @@ pub fn add_as_filed_notice(meta: &mut Meta) {
     );
 }
 
-/// Adds a notice on periods whose end the reports state differently.
+/// Adds a notice about periods for which reports state different ends.
 pub fn add_stated_periods_notice(meta: &mut Meta, figures: &[Vec<StatedPeriod>]) {
     let day = |day: Option<i32>| day.map(|day| days::date(day).to_string());
     let statement = |stated: &StatedPeriod| {
@@ -168,7 +168,7 @@ pub fn add_fiscal_periods_notice(meta: &mut Meta, period: &str) {
     }
 }
 
-/// Adds a notice if a figure of the answer has no first day.
+/// Adds a notice if a figure in the answer has no first day.
 pub fn add_instant_notice(meta: &mut Meta, mut period_starts: impl Iterator<Item = Option<i32>>) {
     if period_starts.any(|start| start.is_none()) {
         meta.notice(

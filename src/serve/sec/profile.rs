@@ -46,14 +46,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
 struct Company<'a> {
     #[serde(flatten)]
     company: CompanyFields<'a>,
-    /// Numbers of periodic reports.
+    /// Number of periodic reports of each kind.
     filings: ReportCounts,
-    /// Filings in which the registrant reports that it succeeds another (8-K12B, 8-K12G3, 8-K15D5),
-    /// oldest first. The document names the predecessor; the SEC's lists do not.
+    /// Filings in which the registrant reports that it succeeds another registrant (8-K12B,
+    /// 8-K12G3, 8-K15D5), oldest first. The document names the predecessor; the SEC's lists do not.
     successions: Vec<Succession<'a>>,
     /// Extent of the published figures, one item for each metric and period type.
     metrics_available: Vec<AvailableMetric<'a>>,
-    /// Record of the registrant in `sec.registrant`.
+    /// Provenance of the registrant's record in `sec.registrant`.
     provenance: Provenance<'a>,
 }
 
@@ -65,9 +65,9 @@ struct AvailableMetric<'a> {
     /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
     #[schemars(title = "PeriodType", extend("enum" = ["annual", "quarterly"]))]
     period: &'a str,
-    /// First fiscal year with a value; null if there is none.
+    /// First fiscal year with a value; null if there is no value.
     first_fiscal_year: Option<i32>,
-    /// Last fiscal year with a value; null if there is none.
+    /// Last fiscal year with a value; null if there is no value.
     last_fiscal_year: Option<i32>,
     /// Number of periods with a value.
     values: usize,

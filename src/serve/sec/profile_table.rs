@@ -1,5 +1,5 @@
-//! Reads the rows of registrants for profiles. [`Registrants`](super::registrants::Registrants)
-//! holds the names and tickers of all registrants, because searches need them.
+//! Reads registrant rows for profiles. [`Registrants`](super::registrants::Registrants) holds the
+//! names and tickers of all registrants, because searches need them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::release::row_cells::Texts;
 use crate::release::rows::{Dataset, Record};
 use crate::sec::registrants::UNKNOWN;
 
-/// Registrants.
+/// Dataset of registrants.
 #[derive(Debug)]
 pub struct Registrant;
 
@@ -34,7 +34,7 @@ impl Registrant {
         .and(&QUARTERLY);
 }
 
-/// Columns with the number of reports of a kind, and their first and last day.
+/// Columns that contain the number of reports of a kind, and the first and last filing date.
 const ANNUAL: [&str; 3] = ["annual_filings", "annual_first_filed", "annual_last_filed"];
 const QUARTERLY: [&str; 3] = [
     "quarterly_filings",
@@ -50,7 +50,7 @@ impl Dataset for Registrant {
 
 row! {
     pub struct CompanyFields<'a> of Registrant {
-        /// Ten digits, with leading zeros.
+        /// The registrant's CIK: ten digits, with leading zeros.
         cik: &'a str,
         /// Conformed name of the registrant; null if it is not published.
         name: Option<&'a str>,
@@ -73,7 +73,7 @@ row! {
         business_address: Option<BusinessAddress<'a>>,
         /// URL of the registrant's website; null if the SEC publishes none.
         website: Option<&'a str>,
-        /// URL of the registrant's pages for investors; null if the SEC publishes none.
+        /// URL of the registrant's investor pages; null if the SEC publishes none.
         investor_website: Option<&'a str>,
     }
 }
@@ -90,7 +90,7 @@ row! {
         /// City; null if it is not published or may be a person's.
         #[serde(rename = "city")]
         business_city: Option<&'a str>,
-        /// The SEC's code of the state or country; null if it is not published.
+        /// The SEC's code for the state or country; null if it is not published.
         #[serde(rename = "state_or_country")]
         business_state_or_country: Option<&'a str>,
         /// Name of the state or country; null if it is not published.
@@ -99,16 +99,18 @@ row! {
         /// Postal code; null if it is not published or may be a person's.
         #[serde(rename = "postal_code")]
         business_postal_code: Option<&'a str>,
-        /// Country of a foreign address; null if it is not published apart from `state_or_country`.
+        /// Country of a foreign address; null if it is not published separately from
+        /// `state_or_country`.
         #[serde(rename = "country")]
         business_country: Option<&'a str>,
-        /// The SEC's code of `country`; null if it is not published apart from `state_or_country`.
+        /// The SEC's code for `country`; null if it is not published separately from
+        /// `state_or_country`.
         #[serde(rename = "country_code")]
         business_country_code: Option<&'a str>,
     }
 }
 
-/// Numbers of periodic reports.
+/// Number of periodic reports of each kind.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CompanyFilings")]
 pub struct ReportCounts {
@@ -122,9 +124,9 @@ pub struct ReportCounts {
 struct ReportCount {
     /// Number of reports of this kind.
     count: i64,
-    /// Day on which the first report was filed, YYYY-MM-DD; null if there is none.
+    /// Date on which the first report was filed, YYYY-MM-DD; null if there is no report.
     first_filed: Option<Date>,
-    /// Day on which the last report was filed, YYYY-MM-DD; null if there is none.
+    /// Date on which the last report was filed, YYYY-MM-DD; null if there is no report.
     last_filed: Option<Date>,
 }
 
@@ -133,18 +135,18 @@ struct ReportCount {
 pub struct FormerName<'a> {
     /// Earlier name of the company, as the SEC publishes it.
     name: &'a str,
-    /// First day of the name, YYYY-MM-DD; null if the SEC does not state it.
+    /// First day on which the name was used, YYYY-MM-DD; null if the SEC does not state it.
     from: Option<&'a str>,
-    /// Last day of the name, YYYY-MM-DD; null if the SEC does not state it.
+    /// Last day on which the name was used, YYYY-MM-DD; null if the SEC does not state it.
     to: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "CompanyTicker")]
 pub struct Ticker<'a> {
-    /// Ticker symbol that the company has today.
+    /// Current ticker symbol of the company.
     ticker: &'a str,
-    /// Exchange of the ticker; null if it is not published.
+    /// Exchange on which the ticker is listed; null if it is not published.
     exchange: Option<&'a str>,
 }
 
@@ -159,7 +161,7 @@ pub struct FundClass<'a> {
     class_id: &'a str,
 }
 
-/// Returns the columns of a registrant that its profile shows.
+/// Returns the columns of a registrant that the profile shows.
 pub fn shown<'a>(record: &'a Record<'_, Registrant>) -> CompanyFields<'a> {
     let zipped = |lists: [&str; 3]| {
         let [first, second, third] = lists.map(|list| record.texts(list).into_iter());

@@ -1,5 +1,5 @@
-//! Holds the registrants in memory as far as searches and names need them. The rest of a profile is
-//! read from its bucket.
+//! Holds the registrants in memory as far as searches and names need them. The other columns of a
+//! profile are read from the registrant's bucket.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -20,10 +20,10 @@ use pubdata_core::ids::Cik;
 const DATASET_ID: &str = "sec.registrant";
 /// Number of parts read in parallel while a release is loaded.
 const LOADING: usize = 8;
-/// Stands for an exchange that the publisher does not name.
+/// Placeholder for an exchange that the publisher does not name.
 pub const UNKNOWN: &str = "unknown";
 
-/// All registrants of a release, by CIK.
+/// All registrants in a release, by CIK.
 #[derive(Debug, Default)]
 pub struct Registrants {
     ciks: Column<u64>,
@@ -37,8 +37,8 @@ pub struct Registrants {
     states: DictionaryColumn,
     validation_statuses: DictionaryColumn,
     row_sources: RowSources,
-    /// Tickers and symbols of share classes, normalised for comparison, with the rows that have
-    /// them.
+    /// Tickers and symbols of share classes, normalised for comparison, each with the rows that
+    /// have it.
     by_ticker: Small<Vec<(Box<str>, u32)>>,
     search: Names,
 }
@@ -79,7 +79,7 @@ key_columns! {
 owned_columns! { Bucket of DATASET_ID; }
 
 impl Registrants {
-    /// Reads every part of the dataset; returns `None` if the release does not have it.
+    /// Reads every part of the dataset; returns `None` if the release lacks the dataset.
     pub async fn load(
         reader: PartReader<'_>,
         contracts: &Contracts,
@@ -110,7 +110,7 @@ impl Registrants {
             .map(Some)
     }
 
-    /// Builds the index; `categories` of filers are ordered from large to small.
+    /// Builds the index. `categories` lists the filer categories from large to small.
     fn from_buckets(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Registrants {
         Cik::from_number(self.ciks[row]).expect("read from a CIK")
     }
 
-    /// Returns the registrant's name; `None` if no source has one.
+    /// Returns the registrant's name; `None` if no source contains a name.
     pub fn name(&self, row: usize) -> Option<&str> {
         Some(self.names.get(row)).filter(|name| !name.is_empty())
     }
@@ -194,17 +194,17 @@ impl Registrants {
         self.sic_descriptions.get(row)
     }
 
-    /// State or country of the business address.
+    /// Returns the state or country of the business address.
     pub fn state(&self, row: usize) -> Option<&str> {
         self.states.get(row)
     }
 
-    /// Current tickers, in the publisher's order.
+    /// Returns the current tickers in the publisher's order.
     pub fn tickers(&self, row: usize) -> impl Iterator<Item = &str> {
         self.tickers.at(row)
     }
 
-    /// Exchanges of the tickers, in their order.
+    /// Returns the exchanges of the tickers, in the order of the tickers.
     pub fn exchanges(&self, row: usize) -> impl Iterator<Item = Option<&str>> {
         self.exchanges
             .at(row)
@@ -224,8 +224,8 @@ impl Registrants {
             .map_or_else(|| self.name(row), |number| self.former_name(row, number))
     }
 
-    /// Returns the rows of the registrants that currently have a ticker: nearly always one, and two
-    /// for a while when a company is reorganised.
+    /// Returns the rows of the registrants that currently have a ticker. This is nearly always one
+    /// registrant, but two for a while when a company is reorganised.
     pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
         let target = comparable(ticker);
         let start = self
@@ -237,8 +237,8 @@ impl Registrants {
             .map(|(_, row)| *row as usize)
     }
 
-    /// Finds registrants by name; a registrant whose ticker equals the whole text comes first. The
-    /// first `count` are in order. Returns true if there may be more.
+    /// Finds registrants by name; a registrant whose ticker equals the complete text comes first.
+    /// The first `count` registrants are in order. Returns true if there may be more.
     pub fn search(&self, text: &str, count: usize) -> (Vec<Found>, bool) {
         let with_ticker = self
             .with_ticker(text)
@@ -302,10 +302,10 @@ fn comparable(ticker: &str) -> String {
         .collect()
 }
 
-/// Lists of texts by row, for columns where most rows have none.
+/// Lists of strings by row, for columns in which most rows have none.
 #[derive(Debug, Default)]
 struct Lists {
-    /// The row of each text, ascending.
+    /// Row of each string, ascending.
     rows: Column<u32>,
     texts: TextColumn,
 }

@@ -1,4 +1,4 @@
-//! Shows the filing that reported a figure.
+//! Defines the filing that reported a figure, as answers show it.
 
 use arrow::array::{Date32Array, Decimal128Array};
 use schemars::JsonSchema;
@@ -15,16 +15,16 @@ use pubdata_core::ids::Cik;
 pub struct Report<'a> {
     /// Form type of the report, such as `10-K`.
     form: Option<&'a str>,
-    /// Day on which the report was filed.
+    /// Date on which the report was filed.
     filed_date: Option<Date>,
     /// SEC accession number of the report.
     #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
     accession_number: Option<&'a str>,
-    /// Index page of the filing at the SEC.
+    /// URL of the filing's index page at the SEC.
     evidence_url: Option<String>,
 }
 
-/// The value as first reported; null unless restated.
+/// The value as first reported; null unless the figure was restated.
 #[derive(Serialize, JsonSchema)]
 pub struct ReportedValue<'a> {
     /// Figure as the filing states it, in the unit of the series.
@@ -34,7 +34,7 @@ pub struct ReportedValue<'a> {
     concept: Option<&'a str>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// Record of the value as first reported.
+    /// Id of the record with the value as first reported.
     record_id: &'a str,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Reports<'a> {
 
     /// Returns the exact figure.
     pub fn value(&self, row: usize) -> Option<Decimal> {
-        // The contract's scale is ten digits and never negative.
+        // The contract's scale is ten digits and is never negative.
         let scale = u8::try_from(self.value.scale()).unwrap_or_default();
         cell(self.value, row).map(|units| Decimal { units, scale })
     }

@@ -1,4 +1,4 @@
-//! Answers `GET companies/{cik}/filings`: the periodic reports of one registrant.
+//! Answers `GET companies/{cik}/filings`: one registrant's periodic reports.
 
 use futures_util::FutureExt;
 use jiff::civil::Date;
@@ -18,14 +18,14 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// Note that marks the forms of periodic reports: annual and quarterly, for a changed fiscal year,
-/// and their amendments.
+/// Note in the contract that identifies the forms of periodic reports: annual and quarterly
+/// reports, reports for a changed fiscal year, and their amendments.
 const PERIODIC: &str = "periodic";
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of form types; all periodic reports when absent. `10-K` does not include
-        /// `10-K/A`.
+        /// Comma-separated list of form types; all periodic reports when absent. `10-K` does not
+        /// include `10-K/A`.
         form: Vec<&'a str> = Kind::OneWithNote(FILINGS, "form", PERIODIC),
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,

@@ -1,4 +1,4 @@
-//! Answers `GET companies/search`: registrants by name, ticker or CIK.
+//! Answers `GET companies/search`: finds registrants by name, ticker or CIK.
 
 use super::lookup::{check_alternatives, check_name, with_tickers};
 use futures_util::FutureExt;
@@ -34,17 +34,17 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
 
-/// Maximum depth of paging: beyond it, a better name helps more than another page.
+/// Maximum depth of paging. Beyond it, a better name helps more than another page.
 const MAX_FOUND: usize = 1_000;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name or part of it; the last word may be unfinished. A complete ticker is found too.
+        /// Name or part of it; the last word may be unfinished. A complete ticker also matches.
         name: Option<&'a str> = NAME,
         /// The same as `name`; cannot be combined with it.
         q: Option<&'a str> = NAME,
-        /// Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with
-        /// `name`.
+        /// Comma-separated list of tickers; each must match exactly. `BRK.B` and `BRK-B` are
+        /// equivalent. Cannot be combined with `name`.
         ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
         /// CIK, with or without leading zeros. Cannot be combined with `name` or `ticker`.
         cik: Option<&'a str> = Kind::Form(CIK),
@@ -54,7 +54,7 @@ query! {
 }
 const NAME: Kind = Kind::Line { max: 120 };
 
-/// Best match first.
+/// Matching registrants, best match first.
 #[derive(Serialize, JsonSchema)]
 struct Companies<'a>(Vec<CompanyMatch<'a>>);
 
@@ -70,12 +70,13 @@ struct CompanyMatch<'a> {
     sic: Option<&'a str>,
     /// The SEC's description of the industry code; null if it publishes none.
     sic_description: Option<&'a str>,
-    /// Former name that matches the search; null if the current name, the ticker or the CIK does.
+    /// Former name that matches the search; null if the current name, the ticker or the CIK
+    /// matches.
     former_name_matched: Option<&'a str>,
     /// How the registrant matches the search.
     #[serde(rename = "match")]
     matched: ShownMatch,
-    /// Record of the registrant in `sec.registrant`.
+    /// Provenance of the registrant's record in `sec.registrant`.
     provenance: Provenance<'a>,
 }
 
@@ -123,7 +124,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Finds the registrants by the one parameter that the request gives.
+/// Finds the registrants by the single parameter in the request.
 fn find(
     query: &Parameters<'_>,
     registrants: &Registrants,

@@ -83,33 +83,35 @@ struct Statements<'a> {
     /// Currency of all amounts.
     #[schemars(extend("enum" = ["USD"]))]
     currency: &'static str,
-    /// Last day of the fiscal year, `MM-DD`, as of the last report; null if it is not published.
+    /// Last day of the fiscal year, `MM-DD`, as stated in the last report; null if it is not
+    /// published.
     fiscal_year_end: Option<&'a str>,
     /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
     #[schemars(extend("enum" = ["annual", "quarterly"]))]
     period_type: &'a str,
-    /// Day from the request: only reports filed by then count. Null if the request has none.
+    /// Date from the request: only reports filed on or before this date count. Null if the request
+    /// has no date.
     #[schemars(with = "Option<&str>")]
     known_at: Option<jiff::civil::Date>,
     /// Statements of the company, ordered by period, newest first.
     statements: Vec<Statement<'a>>,
-    /// Reason for an empty answer; `not_known_yet` if no statement had been filed by the day of
-    /// `known_at`. Null if there are statements.
+    /// Reason for an empty answer; `not_known_yet` if no statement had been filed on or before the
+    /// date in `known_at`. Null if the answer contains statements.
     null_reason: Option<&'a str>,
 }
 
-/// One statement of a period; its report is the newest among those of its lines.
+/// One statement for a period; its report is the newest report among its lines.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StatementsStatement")]
 struct Statement<'a> {
     #[schemars(extend("$field" = "sec.statement_line/statement"))]
     statement: &'static str,
-    /// The company's own fiscal year: a label; the dates are the identity.
+    /// The company's own fiscal year. It is only a label; the dates identify the period.
     fiscal_year: i32,
     #[schemars(extend("$field" = "sec.statement_line/fiscal_period"))]
     fiscal_period: &'a str,
-    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line for other days
-    /// has its own.
+    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line that covers
+    /// other days states its own period.
     period_start: Option<Date>,
     /// Last day of the period, or the day of the balance, YYYY-MM-DD.
     period_end: Option<Date>,
@@ -119,19 +121,19 @@ struct Statement<'a> {
     is_restated: bool,
     /// The same lines in every statement, in statement order.
     lines: Vec<StatementLine<'a>>,
-    /// Record of one line from the newest report, with the worst validation status of all lines;
-    /// each line carries its own record.
+    /// Record of one line from the newest report, with the worst validation status of all lines.
+    /// Each line also carries its own record.
     provenance: Provenance<'a>,
 }
 
-/// One line; without a value, the members that describe its report are null.
+/// One line; without a value, the fields that describe its report are null.
 #[derive(Serialize, JsonSchema)]
 struct StatementLine<'a> {
     /// Stable key of the line, such as `gross_profit`.
     key: &'a str,
-    /// Name of the line for display.
+    /// Display name of the line.
     label: &'a str,
-    /// As filed; null if not reported.
+    /// Value as filed; null if not reported.
     value: Option<Decimal>,
     #[schemars(extend("$field" = "sec.statement_line/unit"))]
     unit: Option<&'a str>,
@@ -140,28 +142,28 @@ struct StatementLine<'a> {
     /// True if the figure covers more than one quarter from the fiscal year's first day; false for
     /// a first quarter, a year and a balance, and without a value.
     is_ytd: bool,
-    /// Always false: nothing is computed.
+    /// Always false, because no value is computed.
     #[schemars(extend("enum" = [false]))]
     is_derived: bool,
     /// First day of the figure's period, YYYY-MM-DD; null for a balance and without a value.
     period_start: Option<Date>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// True if the value differs from the one first reported for the period by more than rounding,
-    /// and no report states both under their own concepts.
+    /// True if the value differs from the value first reported for the period by more than
+    /// rounding, and no report states both values under their own concepts.
     is_restated: bool,
     /// Kind of the last restatement; null unless the figure was restated.
     restatement_kind: Option<RestatementKind>,
     /// The figure as first reported; null unless it was restated.
     first_reported: Option<ReportedValue<'a>>,
     /// `not_reported`: the company did not report the line for the period under any of the line's
-    /// concepts. Null if there is a value.
+    /// concepts. Null if the line has a value.
     #[schemars(extend("enum" = ["not_reported", null]))]
     null_reason: Option<&'static str>,
-    /// Codes of the warnings that the record carries; empty if there are none.
+    /// Codes of the warnings that the record carries; empty if it has no warnings.
     warnings: Vec<&'a str>,
-    /// Record of the figure in `sec.statement_line`, for `/v1/provenance/{record_id}`; null without
-    /// a value.
+    /// Id of the figure's record in `sec.statement_line`, for `/v1/provenance/{record_id}`; null
+    /// without a value.
     record_id: Option<&'a str>,
 }
 
@@ -172,7 +174,7 @@ type Rows<'a> = BTreeMap<&'a str, Versions>;
 struct Period<'a> {
     fiscal_year: i32,
     fiscal_period: String,
-    /// Last day of its newest row; periods are sorted by it.
+    /// Last day of the period's newest row; periods are sorted by this day.
     end: i32,
     statements: [Rows<'a>; 3],
 }
@@ -312,9 +314,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Selection of statements.
 #[derive(Clone, Copy)]
 struct StatementFilter<'a> {
-    /// `annual` or `quarterly`.
+    /// Series of the statements: `annual` or `quarterly`.
     series: &'a str,
-    /// Days since 1970-01-01.
+    /// Date until which reports count, in days since 1970-01-01.
     known_at: Option<i32>,
 }
 
@@ -389,8 +391,8 @@ fn periods<'a>(
     periods
 }
 
-/// Ranks rows with the same label: the later period first (after a change of the fiscal year), then
-/// the quarter's own figure before the year to date.
+/// Ranks rows with the same label. The later period comes first (after a change of the fiscal
+/// year), then the figure for the quarter alone before the year to date.
 fn preference(table: &LineTable, row: usize) -> (i32, bool) {
     (table.period_end.value(row), !table.is_ytd.value(row))
 }
@@ -437,8 +439,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Builds one statement; returns `None` without rows. Its filing is the newest among those of
-    /// its lines.
+    /// Builds one statement; returns `None` without rows. The statement's filing is the newest
+    /// filing among its lines.
     fn statement(
         &self,
         period: &'a Period<'_>,
@@ -461,7 +463,7 @@ impl<'a> Source<'a> {
             statement,
             fiscal_year: period.fiscal_year,
             fiscal_period: &period.fiscal_period,
-            // Most lines cover the same days; a line that does not has its own days.
+            // Most lines cover the same days; a line that covers other days states its own.
             period_start: latest_rows()
                 .filter_map(|row| table.period_start(row))
                 .max()

@@ -1,6 +1,6 @@
-//! Finds filings that report a predecessor: an issuer that succeeds another reports it on form
-//! 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and 15d-5 of the Exchange Act). The SEC's lists contain
-//! the form; only the document names the predecessor.
+//! Finds filings that report a predecessor. An issuer that succeeds another issuer reports this on
+//! form 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and 15d-5 of the Exchange Act). The SEC's lists
+//! contain the form; only the document names the predecessor.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,17 +17,17 @@ use crate::http::problem::Result;
 use crate::release::bucketed::Bucket;
 use pubdata_core::ids::Cik;
 
-/// Forms on which an issuer reports that it succeeds another.
+/// Forms on which an issuer reports that it succeeds another issuer.
 const FORMS: [&str; 3] = ["8-K12B", "8-K12G3", "8-K15D5"];
 
-/// Filings in which a registrant reports that it succeeds another.
+/// Filings in which a registrant reports that it succeeds another registrant.
 pub struct Successions<'a> {
     cik: Cik,
     bucket: Option<Bucket<'a, Owned<FilingTable>>>,
     rows: Vec<usize>,
 }
 
-/// A filing in which a registrant reports that it succeeds another.
+/// A filing in which a registrant reports that it succeeds another registrant.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CompanySuccession")]
 pub struct Succession<'a> {
@@ -35,14 +35,14 @@ pub struct Succession<'a> {
     form: &'a str,
     /// SEC accession number of the filing.
     accession_number: &'a str,
-    /// Day on which the filing was made.
+    /// Date on which the filing was made.
     filed_date: Date,
     /// URL of the filing's main document at the SEC; null if it is not known.
     primary_document_url: Option<String>,
 }
 
 impl<'a> Successions<'a> {
-    /// Finds the filings of a registrant.
+    /// Finds the filings for a registrant.
     pub async fn find(call: &Call<'a>, cik: Cik) -> Result<Self> {
         let bucket = SecTables::from_release(call.release)
             .filings
@@ -83,7 +83,7 @@ impl<'a> Successions<'a> {
         shown
     }
 
-    /// Adds a notice that figures of earlier periods may be filed under another registrant.
+    /// Adds a notice that figures for earlier periods may be filed under another registrant.
     pub fn add_notice(&self, meta: &mut Meta) {
         let describe = |(table, row): (&FilingTable, usize)| {
             format!(

@@ -1,4 +1,4 @@
-//! Holds the family's tables of a release: all registrants in memory, and the large datasets read
+//! Holds the family's tables for a release: all registrants in memory, and the large datasets read
 //! by registrant bucket.
 
 use super::filing_dates::LazyFilingDates;
@@ -54,7 +54,7 @@ impl SecTables {
             .filter(|_| release.is_intact())
     }
 
-    /// Loads what stays in memory, and records the parts that are read on request.
+    /// Loads the tables that stay in memory, and records the parts that are read on request.
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let manifest = reader.manifest();
         Ok(Self {

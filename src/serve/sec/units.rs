@@ -16,7 +16,7 @@ pub fn unit_of<'a>(contracts: &'a Contracts, metric: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-// The metric and periods of an answer, at its start.
+// The metric and periods of an answer, shown at its start.
 #[derive(Serialize, JsonSchema)]
 pub struct RequestedMetric<'a> {
     #[schemars(extend("$field" = "sec.financial_value/metric"))]
@@ -26,8 +26,8 @@ pub struct RequestedMetric<'a> {
     /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
     #[schemars(extend("enum" = ["annual", "quarterly"]))]
     period_type: &'a str,
-    /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the
-    /// fiscal year's first day (`ytd`). Null if the request has none.
+    /// Span from the request: only figures for the quarter alone (`quarter`), or only figures from
+    /// the fiscal year's first day (`ytd`). Null if the request has no span.
     #[schemars(extend("enum" = ["quarter", "ytd", null]))]
     span: Option<&'a str>,
 }

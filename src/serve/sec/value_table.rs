@@ -12,8 +12,8 @@ use crate::sec::owners::{Owned, owned_columns};
 use pubdata_core::ids::Cik;
 
 key_columns! {
-    /// Columns of `sec.financial_value`, sorted by registrant, metric, series, period and time of
-    /// report.
+    /// Columns of `sec.financial_value`, sorted by registrant, metric, series, period and report
+    /// time.
     #[derive(Debug)]
     pub struct ValueTable {
         pub record_id: Texts,
@@ -25,7 +25,7 @@ key_columns! {
         pub period_start: Date32Array,
         pub period_end: Date32Array,
         pub as_of_date: Date32Array,
-        /// The period as the report states it, if it differs from the period of the row.
+        /// Start of the period as stated in the report, if it differs from the period of the row.
         pub reported_start: Date32Array,
         pub reported_end: Date32Array,
         pub is_ytd: BooleanArray,
@@ -62,7 +62,7 @@ impl ValueTable {
     }
 }
 
-/// Splits a range wherever a row differs from the first of its run.
+/// Splits a range wherever a row differs from the first row of its run.
 pub fn runs(
     rows: Range<usize>,
     is_like: impl Fn(usize, usize) -> bool,

@@ -1,12 +1,12 @@
-//! Orders the reported versions of one period's figure by filing: selects the one that counts, and
-//! separates figures of another scope.
+//! Orders the reported versions of one period's figure by filing. Selects the version that counts,
+//! and separates figures with another scope.
 
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Changes that restate a value, with their kind of restatement. A rounding or an equal value does
+/// Changes that restate a value, each with its kind of restatement. A rounded or equal value does
 /// not restate it.
 const KINDS: [(&str, RestatementKind); 4] = [
     ("value", RestatementKind::Value),
@@ -19,7 +19,7 @@ const OTHER_CONCEPT: &str = "concept_changed";
 /// Change between figures with and without noncontrolling interest.
 const OTHER_SCOPE: &str = "other_scope";
 
-/// How a figure came to differ from the one first reported.
+/// How a figure came to differ from the figure first reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RestatementKind {
@@ -32,16 +32,16 @@ pub enum RestatementKind {
 /// Rows of a table for one period, one for each report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
-    /// The figures of one scope, first to last.
+    /// Rows with the same scope, first to last.
     rows: Vec<usize>,
     latest: usize,
-    /// Figures of another scope, which are not versions of this one.
+    /// Rows with another scope, which are not versions of this figure.
     beside: Vec<usize>,
 }
 
 impl Versions {
-    /// Reads the known rows in filing order; returns `None` if none counts. `change` and
-    /// `supersedes` read the columns of these names.
+    /// Reads the known rows in filing order; returns `None` if no row counts. `change` and
+    /// `supersedes` read the columns with these names.
     pub fn new<'a>(
         known: Range<usize>,
         change: impl Fn(usize) -> Option<&'a str>,
@@ -80,8 +80,8 @@ impl Versions {
         &self.beside
     }
 
-    /// Returns how the current value came to differ from the one first reported: the kind of the
-    /// last restating change up to it.
+    /// Returns how the current value came to differ from the value first reported: the kind of the
+    /// last change up to the current value that restates it.
     pub fn restatement_kind<'a>(
         &self,
         change: impl Fn(usize) -> Option<&'a str>,
@@ -116,8 +116,8 @@ impl Versions {
 mod tests {
     use super::{RestatementKind, Versions};
 
-    /// Reads rows of `change` and `supersedes`; returns the versions, the one that counts, and
-    /// figures of another scope.
+    /// Reads rows of `change` and `supersedes`. Returns the versions, the version that counts, and
+    /// figures with another scope.
     fn read(rows: &[(&'static str, bool)]) -> (Vec<usize>, usize, Vec<usize>) {
         let versions =
             Versions::new(0..rows.len(), |row| Some(rows[row].0), |row| rows[row].1).unwrap();

@@ -1,5 +1,6 @@
-//! Builds the AsyncAPI 3.0 document of the socket: messages from the protocol's types, replies and
-//! close codes. The numbers are those that the stream uses.
+//! Builds the AsyncAPI 3.0 document for the socket, with its messages, replies and close codes.
+//! Messages come from the protocol's types. The numbers are the limits and codes that the stream
+//! uses.
 
 use serde_json::{Map, Value, json};
 
@@ -26,7 +27,7 @@ const EVENTS: [&str; 7] = [
     "error",
 ];
 
-/// Builds the document of a server; `own_url` is its address.
+/// Builds the document for a server. `own_url` is the server's URL.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
     let (of_client, mut schemas) =
         messages_of(Components::of_requests([&Data::for_type::<ClientFrame>()]));
@@ -115,8 +116,8 @@ fn close_codes(limits: &Limits) -> Value {
     ])
 }
 
-/// Splits the schema of an enum into messages with their titles. Also returns the schemas that they
-/// refer to.
+/// Splits the schema of an enum into messages with their titles. Also returns the schemas that the
+/// messages refer to.
 fn messages_of(
     (Components(mut schemas), names): (Components, Vec<String>),
 ) -> (Vec<(String, Value)>, Map<String, Value>) {

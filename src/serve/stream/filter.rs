@@ -1,5 +1,5 @@
-//! Decides which events a subscription receives: every given filter must match with at least one of
-//! its values. Tickers are resolved again with each release.
+//! Decides which events a subscription receives. An event must match at least one value of every
+//! given filter. Tickers are resolved again with each release.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use pubdata_core::ids::Cik;
 
 /// Maximum number of values in all filters of one subscription.
 pub const MAX_VALUES: usize = 500;
-/// Expected value of a filter of texts, for messages.
+/// Expected value of a string filter, for messages.
 const TEXTS: &str = "an array of strings";
 
 request! {
-    /// A filing passes when it matches a value of every filter that is given; an empty filter
-    /// accepts all filings.
+    /// A filing passes when it matches a value of every given filter; an empty filter accepts all
+    /// filings.
     #[derive(Default)]
     #[schemars(rename = "Filters", transform = |schema: &mut Schema| drop(schema.remove("required")))]
     pub struct SentFilters {
@@ -44,10 +44,10 @@ request! {
 }
 
 impl SentFilters {
-    /// Reads the members of `filters`.
+    /// Reads the fields of `filters`.
     ///
     /// # Errors
-    /// The filter that is unknown or is not a list of its values.
+    /// A filter is unknown, or its value is not a list of the expected type.
     pub fn read(mut members: Members) -> Result<Self, Problem> {
         members.has_only(Self::FIELDS)?;
         Ok(Self {
@@ -68,7 +68,7 @@ pub enum Number {
     Number(u64),
 }
 
-/// Checked filters of a subscription; an event must match every given filter.
+/// Checked filters of a subscription. An event must match every given filter.
 #[derive(Debug, Default)]
 pub struct Filter {
     forms: HashSet<String>,
@@ -84,7 +84,7 @@ impl Filter {
     /// Checks the filters.
     ///
     /// # Errors
-    /// The invalid filter, and the reason.
+    /// The invalid filter and the reason why it is invalid.
     pub fn read(sent: SentFilters) -> Result<Self, (&'static str, String)> {
         let count = sent.forms.len()
             + sent.ciks.len()
@@ -179,7 +179,7 @@ impl Filter {
         !self.tickers.is_empty()
     }
 
-    /// Resolves the tickers with the current release, and returns those that no company has.
+    /// Resolves the tickers with the current release, and returns the tickers that no company has.
     pub fn resolve(&mut self, registrants: Option<&Registrants>) -> Vec<String> {
         self.of_tickers.clear();
         let mut unknown = Vec::new();

@@ -1,5 +1,5 @@
-//! Defines the messages of the stream's protocol in both directions; the AsyncAPI document derives
-//! from these types.
+//! Defines the messages of the stream's protocol in both directions. The AsyncAPI document is
+//! derived from these types.
 
 use std::borrow::Cow;
 
@@ -28,10 +28,12 @@ pub const MAX_ID: usize = 64;
 #[derive(Debug, JsonSchema)]
 #[schemars(tag = "type", rename_all = "snake_case")]
 pub enum ClientFrame {
-    /// The key, from clients that cannot set headers: the first message if the upgrade had none.
+    /// The key, from clients that cannot set headers. It is the first message if the upgrade
+    /// request had no key.
     #[schemars(title = "The key, from clients that cannot set headers")]
     Auth(Auth),
-    /// Subscribes to filings from now on, or from a number or a time; not both.
+    /// Subscribes to filings from now on, or from an event number or a time. Number and time cannot
+    /// be combined.
     #[schemars(title = "Subscribes to filings")]
     Subscribe(Box<Subscribe>),
     #[schemars(title = "Ends a subscription")]
@@ -52,15 +54,16 @@ request! {
 request! {
     #[schemars(inline)]
     pub struct Subscribe {
-        /// Name chosen by the client; answers and events carry it.
+        /// Name chosen by the client; answers and events contain it.
         #[schemars(length(min = 1, max = MAX_ID))]
         id: String,
         #[schemars(default)]
         filters: SentFilters,
-        /// Send events after this number: the `seq` of the last message that you have processed.
+        /// Sends events after this number, which is the `seq` of the last message that you have
+        /// processed.
         #[schemars(with = "Option<i64>", range(min = 0))]
         since_seq: Option<u64>,
-        /// Send events first seen at this time or later.
+        /// Sends events that were first seen at this time or later.
         #[schemars(extend("format" = "date-time"))]
         since: Option<String>,
     }
@@ -84,9 +87,9 @@ request! {
 /// Reason why a message is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RejectedMessage {
-    /// The message does not follow the protocol: the connection ends.
+    /// The message does not follow the protocol, and the connection is closed.
     MalformedMessage(String),
-    /// The type or a member is missing, wrong or unknown: the message is rejected.
+    /// The type or a field is missing, wrong or unknown, and the message is rejected.
     InvalidMember {
         problem: Box<Problem>,
         /// Subscription that the message names.
@@ -95,7 +98,7 @@ pub enum RejectedMessage {
 }
 
 impl ClientFrame {
-    /// Parses a text frame.
+    /// Parses the text of a message.
     pub fn read(text: &str) -> Result<Self, RejectedMessage> {
         let value: Value = serde_json::from_str(text).map_err(|error| {
             RejectedMessage::MalformedMessage(format!("the message is not JSON: {error}"))
@@ -180,10 +183,10 @@ fn read_ping(mut members: Members) -> Result<Ping, Problem> {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerFrame<'a> {
-    /// The first message: the socket is open and the key is accepted.
+    /// The first message, which reports that the socket is open and the key is accepted.
     #[schemars(title = "The key is accepted")]
     Welcome {
-        /// Include it when you report a problem.
+        /// Identifier of the connection; include it when you report a problem.
         connection_id: &'a str,
         /// Number of the newest event.
         seq: u64,
@@ -206,7 +209,7 @@ pub enum ServerFrame<'a> {
         /// The value from the ping.
         t: Text<'a, Value>,
     },
-    /// A filing that was not known before; each accession number comes once.
+    /// A filing that was not known before. Each accession number is sent only once as a new filing.
     #[schemars(title = "A new filing")]
     Filing(Filing<'a>),
     /// More data about a filing. `data` is complete and replaces what was sent before.
@@ -222,37 +225,36 @@ pub enum ServerFrame<'a> {
     Gap {
         id: &'a str,
         /// Null if the subscription started at a time.
-        // The numbers of the missing events are then unknown.
+        // In that case, the numbers of the missing events are unknown.
         from_seq: Option<u64>,
         to_seq: u64,
     },
-    /// The server restarts: reconnect at a random moment within that time.
+    /// The server restarts. Reconnect at a random moment within that time.
     #[schemars(title = "The server restarts")]
     Reconnect { within_seconds: u64 },
     /// An error in a message, or the reason why the server closes the connection. `title`,
-    /// `detail`, `code`, `request_id` and `errors` have the same meaning as in the problems of
-    /// `/v1`.
+    /// `detail`, `code`, `request_id` and `errors` have the same meaning as in `/v1` problems.
     #[schemars(title = "An error in a message, or the reason why the connection ends")]
     Error {
         /// Title of the code.
         title: &'a str,
         /// Description of the error, and what to do.
         detail: &'a str,
-        /// A code of the problems of `/v1`, or `slow_consumer`.
+        /// A code from the `/v1` problems, or `slow_consumer`.
         code: &'a str,
         /// Id of the upgrade request, equal to the `connection_id` of `welcome`; include it when
         /// you report a problem.
         request_id: &'a str,
-        /// Invalid members of the message.
+        /// Invalid fields of the message.
         errors: Vec<MemberError<'a>>,
         /// True if the server closes the connection.
         fatal: bool,
-        /// The `id` of the message in question; null if it had none.
+        /// The `id` of the message in question; null if the message had no `id`.
         id: Option<&'a str>,
     },
 }
 
-/// Invalid member of a message, and the reason.
+/// Invalid field of a message, and the reason.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, description = "")]
 pub struct MemberError<'a> {
@@ -282,7 +284,7 @@ pub struct Filing<'a> {
 }
 
 impl ServerFrame<'_> {
-    /// Returns the message as text.
+    /// Returns the message as a JSON string.
     pub fn text(&self) -> String {
         let mut json = Json::new();
         json.value(self);
@@ -360,7 +362,7 @@ pub fn fatal_error(problem: &Problem, connection_id: &str) -> String {
     )
 }
 
-/// Writes the error for a client that reads too slowly; HTTP has no status for it.
+/// Writes the error for a client that reads too slowly, for which HTTP has no status.
 pub fn slow_consumer(message: &str, connection_id: &str) -> String {
     let is_fatal = true;
     error_frame(

@@ -19,8 +19,8 @@ use pubdata_store::{Event, EventKind};
 /// Dataset id of the stream's filings in issues and provenance.
 pub const DATASET: &str = "stream.filing";
 
-/// Maximum size of `data`. It bounds the bytes that wait for a socket; a typical filing has about
-/// 1.5 KB.
+/// Maximum size of `data`. It bounds the number of bytes that wait for a socket; a typical filing
+/// has about 1.5 KB.
 pub const DATA_BYTES: usize = 256 << 10;
 
 /// Event as it is sent, with the values that filters match.
@@ -29,7 +29,7 @@ pub struct Item {
     pub seq: u64,
     pub event: EventKind,
     pub seen_at: Timestamp,
-    /// Value of `data`; `None` if it is too long for a message.
+    /// Value of `data`, or `None` if it is too long for a message.
     pub data: Option<String>,
     pub forms: Vec<String>,
     pub ciks: Vec<u64>,
@@ -96,15 +96,15 @@ impl Item {
     }
 }
 
-/// Members of a filing as in `/v1/filings/search`, and further facts from the feed. Facts that no
-/// feed has shown yet are null.
+/// Fields of a filing as in `/v1/filings/search`, and further facts from the feed. Facts that no
+/// feed has contained yet are null.
 #[derive(Serialize, JsonSchema)]
 pub struct FilingData<'a> {
     #[schemars(extend("$field" = "sec.filing/accession_number"))]
     accession_number: &'a str,
     #[schemars(extend("$field" = "sec.filing/form"))]
     form: &'a str,
-    /// All form types; one filing can have two.
+    /// All form types; one filing can have two form types.
     forms: &'a [String],
     /// Description of the form, for the most common forms.
     form_description: Option<&'a str>,
@@ -124,19 +124,19 @@ pub struct FilingData<'a> {
     primary_cik: Option<String>,
     /// Items of a current report.
     items: &'a [String],
-    /// Always null: no feed has it.
+    /// Always null, because no feed contains it.
     act: (),
     file_number: Option<&'a str>,
-    /// Always null: no feed has it.
+    /// Always null, because no feed contains it.
     film_number: (),
     primary_document_url: Option<String>,
-    /// Always null: no feed has it.
+    /// Always null, because no feed contains it.
     primary_document_description: (),
     /// Index page of the filing at the regulator.
     index_url: Option<String>,
     /// Complete submission as text.
     text_url: Option<String>,
-    /// Always null: no feed has it.
+    /// Always null, because no feed contains it.
     size_bytes: (),
     has_xbrl: Option<bool>,
     has_inline_xbrl: Option<bool>,
@@ -145,11 +145,11 @@ pub struct FilingData<'a> {
 
 const CIK: &str = "^[0-9]{10}$";
 
-/// Party of the filing.
+/// Party to the filing.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Party")]
 struct FilingParty<'a> {
-    /// Ten digits, with leading zeros.
+    /// Ten-digit CIK with leading zeros.
     #[schemars(regex(pattern = CIK))]
     cik: String,
     name: Option<&'a str>,
@@ -159,8 +159,8 @@ struct FilingParty<'a> {
     state: Option<&'a str>,
 }
 
-/// Feed that showed the filing. The filing can be traced to the publisher's bytes once a release
-/// has it.
+/// Feed in which the filing appeared. The filing can be traced to the publisher's bytes once a
+/// release contains it.
 #[derive(Serialize, JsonSchema)]
 struct FeedProvenance<'a> {
     dataset_id: &'static str,
@@ -191,7 +191,7 @@ impl<'a> FilingData<'a> {
         let row_of = |cik: Option<Cik>| {
             registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)))
         };
-        // As in the search, the primary party is the first one with a ticker.
+        // Just as in the search, the primary party is the first party with a ticker.
         let has_ticker = |cik: &Option<Cik>| {
             row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some())
         };

@@ -1,5 +1,5 @@
-//! Reads a client's message strictly: each member must be known, present if required, and of its
-//! type. A problem names the member, as over HTTP.
+//! Reads a client's message strictly. Each field must be known, present if required, and of the
+//! expected type. Problems name the field, just as over HTTP.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::http::nearest;
 use crate::http::problem::{Code, Problem, Result};
 
-/// Expected value of a string member, for messages.
+/// Expected value of a string field, for messages.
 pub const TEXT: &str = "a string";
 
-/// Members of a message, or of an object in it.
+/// Fields of a message, or of an object inside a message.
 pub struct Members {
-    /// Prefix of the members' names in a problem.
+    /// Prefix of the field names in a problem.
     path: &'static str,
     members: Map<String, Value>,
 }
@@ -22,7 +22,7 @@ impl Members {
         Self { path: "", members }
     }
 
-    /// Rejects unknown members.
+    /// Rejects unknown fields.
     ///
     /// # Errors
     /// `unknown_parameter` with the nearest known name.
@@ -43,10 +43,10 @@ impl Members {
         Err(self.problem(Code::UnknownParameter, &name, message))
     }
 
-    /// Reads a required member.
+    /// Reads a required field.
     ///
     /// # Errors
-    /// `missing_parameter` if the member is absent; `invalid_parameter` if its value is not as
+    /// `missing_parameter` if the field is absent; `invalid_parameter` if its value is not as
     /// expected.
     pub fn required<T: DeserializeOwned>(&mut self, name: &str, expected: &str) -> Result<T> {
         match self.members.remove(name) {
@@ -59,7 +59,7 @@ impl Members {
         }
     }
 
-    /// Reads an optional member.
+    /// Reads an optional field.
     ///
     /// # Errors
     /// `invalid_parameter` if the value is not as expected.
@@ -74,7 +74,7 @@ impl Members {
         }
     }
 
-    /// Returns the members of the object `filters`.
+    /// Returns the fields of the object `filters`.
     pub fn filters(&mut self) -> Result<Option<Self>> {
         let filters: Option<Map<String, Value>> = self.optional("filters", "an object")?;
         Ok(filters.map(|members| Self {

@@ -1,5 +1,5 @@
 //! Serves `WS /v1/stream`: pushes filings to matching subscriptions as the follower logs them, and
-//! replays those of the last three days on request. One task tails the log into a ring that all
+//! replays filings from the last three days on request. One task tails the log into a ring that all
 //! sockets share. A socket holds positions in the ring but no queue, so a slow reader costs no
 //! memory. The stream only reads the log and never contacts a publisher.
 
@@ -43,7 +43,7 @@ pub struct Stream {
     links: Links,
 }
 
-/// Position in the log, and the release that its events were completed from.
+/// Position in the log, and the release whose data completed the events.
 struct Reader {
     home: Home,
     tail: EventTail,
@@ -51,7 +51,7 @@ struct Reader {
 }
 
 impl Stream {
-    /// Creates a stream over the log of a home; nothing is read yet.
+    /// Creates a stream over the log in a home. The log is not read yet.
     pub fn new(service: Arc<Service>) -> Result<Self> {
         let home = service.shared.clone();
         Ok(Self {
@@ -69,12 +69,12 @@ impl Stream {
         })
     }
 
-    /// Tells all sockets to reconnect after the restart, and closes them.
+    /// Asks all sockets to reconnect after the restart, and closes the sockets.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Returns the numbers for `/metrics`.
+    /// Returns the stream's numbers for `/metrics`.
     pub fn numbers(&self) -> StreamNumbers {
         let ring = self.ring();
         StreamNumbers {

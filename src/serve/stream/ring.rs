@@ -1,5 +1,5 @@
-//! Holds the newest events in memory, by number, for all sockets. The oldest are removed first, by
-//! age and by size.
+//! Holds the newest events in memory, by number, for all sockets. The oldest events are removed
+//! first, by age and by size.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::stream::item::Item;
 
-/// True if the events come from another log than the previous ones.
+/// True if the events come from a different log than the previous events.
 #[derive(Debug, Clone, Copy)]
 pub struct IsOtherLog(pub bool);
 
@@ -22,13 +22,13 @@ pub struct Ring {
     is_open: bool,
     /// Number of times the items were rebuilt, from another release or another log.
     generation: u64,
-    /// Number of times another log replaced the previous one.
+    /// Number of times a different log replaced the previous log.
     log: u64,
 }
 
 impl Ring {
-    /// Builds the replacement of this ring over a log that ends with event `head`: the same log, or
-    /// another one.
+    /// Builds the replacement for this ring from a log that ends with event `head`. The log is the
+    /// same as before, or a different one.
     #[must_use]
     pub fn anew(&self, items: Vec<Arc<Item>>, head: u64, IsOtherLog(is_other): IsOtherLog) -> Self {
         let mut ring = Self {
@@ -42,14 +42,14 @@ impl Ring {
         ring
     }
 
-    /// Appends events; `head` is the number of the log's last event.
+    /// Appends events. `head` is the number of the log's last event.
     pub fn extend(&mut self, items: Vec<Arc<Item>>, head: u64) {
         self.size_bytes += items.iter().map(|item| item.size_bytes()).sum::<usize>();
         self.items.extend(items);
         self.head = head;
     }
 
-    /// Removes events from before a time, and the oldest beyond a size.
+    /// Removes events from before a time, and the oldest events while the ring exceeds a size.
     pub fn trim(&mut self, from: Timestamp, max_bytes: usize) {
         while let Some(first) = self.items.front()
             && (first.seen_at < from || self.size_bytes > max_bytes)
@@ -71,13 +71,13 @@ impl Ring {
         self.log
     }
 
-    /// Returns the number of the last event; 0 if the log is empty.
+    /// Returns the number of the last event, or 0 if the log is empty.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Returns the number of the oldest event that can be sent; of the next event if the ring is
-    /// empty.
+    /// Returns the number of the oldest event that can be sent. If the ring is empty, this is the
+    /// number of the next event.
     pub fn oldest(&self) -> u64 {
         self.items.front().map_or(self.head + 1, |item| item.seq)
     }
@@ -90,7 +90,7 @@ impl Ring {
         self.size_bytes
     }
 
-    /// Iterates over the events from a number on.
+    /// Iterates over the events, starting at a number.
     pub fn from(&self, seq: u64) -> impl Iterator<Item = &Arc<Item>> {
         let start = self.items.partition_point(|item| item.seq < seq);
         self.items.range(start..)

@@ -25,18 +25,19 @@ pub const SLOW_CONSUMER: u16 = 4408;
 pub const TOO_MANY: u16 = 4429;
 pub const RESTART: u16 = 1012;
 
-/// How long an event that another server of the same store has sent may take to arrive here.
+/// Time limit for an event to arrive here after another server of the same store has sent it.
 const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// A message with the maximum number of filter values is far smaller.
+/// Maximum size of a message, in bytes. A message with the maximum number of filter values is far
+/// smaller.
 pub const MESSAGE_BYTES: usize = 64 << 10;
-/// How long a client may take to answer a close.
+/// How long a client may take to answer a close frame.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 /// Interval within which clients reconnect after a restart, each at a random moment.
 pub const RECONNECT_SECONDS: u64 = 30;
 
 /// Client that opens a socket.
 pub struct AdmittedSocket {
-    /// Has no scopes if no key was sent yet.
+    /// The client, which has no scopes if no key was sent yet.
     pub client: Arc<Client>,
     pub slot: Slot,
     pub connection_id: String,
@@ -139,7 +140,7 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: AdmittedS
         client = session.client.id,
         "socket ends: {end:?}"
     );
-    // The answer to a client's close is sent with the next flush.
+    // The answer to a client's close frame is sent with the next flush.
     if matches!(end, SessionEnd::Gone) {
         let _ = timeout(CLOSE_TIME, socket.flush()).await;
     }
@@ -157,8 +158,8 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: AdmittedS
                     reason: reason.into(),
                 })))
                 .await?;
-            // Waits for the client's close. Closing with unread input would make the system discard
-            // data that the client has not read yet.
+            // Waits for the client's close frame. Closing with unread input would make the system
+            // discard data that the client has not read yet.
             while let Some(Ok(_)) = socket.recv().await {}
             Ok::<(), axum::Error>(())
         };
@@ -300,7 +301,7 @@ impl Session {
         }
     }
 
-    /// Handles a message of the client.
+    /// Handles a message from the client.
     async fn handle_message(
         &mut self,
         socket: &mut WebSocket,
@@ -337,8 +338,8 @@ impl Session {
         let answer = answer.unwrap_or_else(|(problem, id)| {
             vec![frames::error(&problem, &self.connection_id, id.as_deref())]
         });
-        // A change of the subscriptions changes the lag without any reading, so the reference value
-        // moves with it.
+        // A change to the subscriptions changes the lag even if the client reads nothing, so the
+        // reference value moves with the lag.
         if let Some((_, lag)) = &mut self.behind {
             *lag = (*lag + self.subscriptions.lag(&self.stream)).saturating_sub(lag_before);
         }
@@ -353,7 +354,7 @@ impl Session {
         }
     }
 
-    /// Takes a token for a message, except for the answer to a ping and for the close.
+    /// Takes a token for a message, except for the answer to a ping and for a close frame.
     async fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
         match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
@@ -386,7 +387,7 @@ impl Session {
         ))
     }
 
-    /// Checks that the key is still valid and the client still connected.
+    /// Checks that the key is still valid and that the client is still connected.
     async fn check_liveness(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self
             .stream
@@ -413,8 +414,9 @@ impl Session {
             .map_err(|_| SessionEnd::Gone)
     }
 
-    /// Checks that the client reads fast enough. It is too slow if too many events wait and their
-    /// number has not decreased for too long. A client that catches up with a burst is not slow.
+    /// Checks that the client reads fast enough. A client is too slow if too many events wait and
+    /// their number has not decreased for too long. A client that catches up with a burst is not
+    /// slow.
     fn check_pace(&mut self) -> Outcome<()> {
         let limits = self.stream.service.settings.limits;
         if !self
@@ -477,7 +479,8 @@ async fn stopping(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|is_stopping| *is_stopping).await;
 }
 
-/// Returns the text of a message; `None` for messages that the WebSocket protocol handles itself.
+/// Returns the text of a message, or `None` for messages that the WebSocket protocol handles
+/// itself.
 fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
     match message {
         None | Some(Ok(Message::Close(_))) => Err(SessionEnd::Gone),
@@ -493,8 +496,8 @@ fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<Stri
             "messages are JSON text, not binary",
         )),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
-        // The message is too large or not a WebSocket frame; in the second case the answer does not
-        // arrive.
+        // The message is too large, or it is not a WebSocket frame. In the second case, the error
+        // does not reach the client.
         Some(Err(error)) => Err(SessionEnd::error(
             BAD_MESSAGE,
             Code::InvalidParameter,

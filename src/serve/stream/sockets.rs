@@ -1,4 +1,4 @@
-//! Counts the open sockets, in total and for each client, and rejects those beyond a limit. Sockets
+//! Counts the open sockets, in total and per client, and rejects sockets beyond a limit. Sockets
 //! without a key get a quarter of the slots. A slot is released when it is dropped.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::http::auth::Client;
 use crate::http::problem::{self, Code, Problem};
 
-/// Open sockets, in total and for each key.
+/// Open sockets, in total and per key.
 #[derive(Debug)]
 pub struct Sockets {
     most: usize,
@@ -24,7 +24,7 @@ struct Taken {
     without_key: usize,
 }
 
-/// Slot of a socket; released when dropped.
+/// Slot for a socket, which is released when it is dropped.
 #[derive(Debug)]
 pub struct Slot {
     sockets: Arc<Sockets>,

@@ -1,5 +1,5 @@
-//! Tracks the subscriptions of one socket and how far each has been served. It holds only event
-//! numbers; the events are in the ring.
+//! Tracks the subscriptions of one socket and how far each subscription has been served. It stores
+//! only event numbers; the events are in the ring.
 
 use crate::sec::forms::misspelled;
 use crate::sec::tables::SecTables;
@@ -22,7 +22,7 @@ const SCANNED: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     all: Vec<Subscription>,
-    /// Generation of the ring with which the tickers were resolved, and its log.
+    /// Generation and log number of the ring with which the tickers were resolved.
     generation: u64,
     log: u64,
 }
@@ -182,8 +182,8 @@ impl Subscriptions {
         Ok(vec![ServerFrame::Unsubscribed { id }.text()])
     }
 
-    /// Returns the number of the event up to which every subscription has been served; `None`
-    /// without subscriptions.
+    /// Returns the number of the event up to which every subscription has been served, or `None` if
+    /// the socket has no subscriptions.
     pub fn served_through(&self) -> Option<u64> {
         self.all
             .iter()
@@ -192,8 +192,8 @@ impl Subscriptions {
     }
 
     /// Returns the next messages in the order of their events, and whether more events remain. An
-    /// event that matches several subscriptions is one message. A subscription that replays the
-    /// past catches up with the others first.
+    /// event that matches several subscriptions is sent as one message. A subscription that replays
+    /// the past catches up with the others first.
     pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
         let Some(served_through) = self.served_through() else {
             return (Vec::new(), false);
@@ -208,7 +208,7 @@ impl Subscriptions {
                 .and_then(|release| SecTables::registrants_of(release));
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
-                // A log that was started again has smaller numbers.
+                // A log that was started again has smaller event numbers.
                 subscription.next_seq = subscription.next_seq.min(ring.head() + 1);
                 if is_other_log {
                     subscription.replay_to = 0;
@@ -269,15 +269,15 @@ impl Subscriptions {
         (messages, next <= ring.head())
     }
 
-    /// Returns the number of events, matching or not, between the last one served to every
-    /// subscription and the newest; 0 without subscriptions.
+    /// Returns the number of events, matching or not, from the last event served to every
+    /// subscription to the newest event. The result is 0 if the socket has no subscriptions.
     pub fn lag(&self, stream: &Stream) -> u64 {
         self.served_through().map_or(0, |served_through| {
             stream.ring().head().saturating_sub(served_through)
         })
     }
 
-    /// Reports whether more than `queue` matching events wait that came after their subscription
+    /// Reports whether more than `queue` matching events wait that arrived after their subscription
     /// was made. Replayed events do not count, because they wait in the log.
     pub fn is_behind(&self, stream: &Stream, queue: usize) -> bool {
         if self.lag(stream) <= queue as u64 {

@@ -34,8 +34,8 @@ pub async fn tail(stream: Arc<Stream>) {
 }
 
 impl Stream {
-    /// Reads new events of the log. If the release has changed, every event is completed again from
-    /// the new one.
+    /// Reads new events from the log. If the release has changed, every event is completed again
+    /// with data from the new release.
     pub async fn look(self: &Arc<Self>) -> Result<()> {
         let mut reader = self.reader.lock().await;
         let release = self.service.catalog.current();
@@ -84,7 +84,7 @@ impl Stream {
             .ring
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        // After a change of release the whole log is read again.
+        // After a release change, the entire log is read again.
         let is_from_before =
             !is_other_release && items.first().is_some_and(|first| first.seq <= ring.head());
         let is_other_log = head < ring.head() || is_from_before;

@@ -1,5 +1,5 @@
-//! Upgrades an HTTP request to a socket after checking key, limits and scope. Rejections are
-//! problem documents.
+//! Upgrades an HTTP request to a socket after checking the key, the limits and the scope.
+//! Rejections are problem documents.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::stream::session;
 use crate::stream::session::AdmittedSocket;
 use pubdata_store::Scope;
 
-/// Maximum size of a message that is read. The session accepts less, but a message that is read
-/// completely can be answered with an error.
+/// Maximum size of a message that is read. The session accepts only smaller messages, but a message
+/// that is read completely can be answered with an error.
 const READ_LIMIT: usize = 256 << 10;
-/// Read buffer size; messages of clients are small.
+/// Read buffer size, which is small because clients send small messages.
 const READ_BYTES: usize = 4 << 10;
 /// Size of the write buffer, and the maximum that may wait for a client that does not read.
 const WRITE_BYTES: usize = 16 << 10;

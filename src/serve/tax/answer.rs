@@ -21,26 +21,26 @@ pub struct TaxRate<'a> {
     /// component is not known.
     combined_rate: Option<Decimal>,
     /// Sum of the known components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if
-    /// nothing is known of the state.
+    /// nothing is known about the state.
     known_rate: Option<Decimal>,
     /// Rate of the state, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not
     /// known.
     state_rate: Option<Decimal>,
-    /// Rate of the county, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no county taxes
-    /// there, null if it is not known.
+    /// Rate of the county, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no county taxes sales
+    /// there, null if the rate is not known.
     county_rate: Option<Decimal>,
-    /// Rate of the city, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no city taxes there,
-    /// null if it is not known.
+    /// Rate of the city, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no city taxes sales
+    /// there, null if the rate is not known.
     city_rate: Option<Decimal>,
-    /// Sum of the rates of special districts, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if
-    /// none taxes there, null if it is not known.
+    /// Sum of the rates of special districts, as a fraction from 0 to 1: 0.01 is 1 percent; 0 if no
+    /// district taxes sales there, null if the sum is not known.
     special_rate: Option<Decimal>,
     /// Class of goods that the rates apply to.
     category: Category,
     /// Day of the sale; the rates are those of this day.
     #[schemars(with = "Date")]
     date: jiff::civil::Date,
-    /// Jurisdictions that tax at the place, with their rates.
+    /// Jurisdictions that tax sales at the place, with their rates.
     components: Vec<TaxComponent<'a>>,
     /// The place as it was looked up.
     location: TaxRateLocation<'a>,
@@ -54,14 +54,14 @@ pub struct TaxRate<'a> {
     /// True if the state's rule taxes the delivery of taxed goods; null if this is not known or
     /// depends on the terms.
     freight_taxable: Option<bool>,
-    /// First day on which all components hold.
+    /// First day on which all components apply.
     effective_date: Option<Date>,
     /// How completely the state's rates are known.
     coverage: TaxCoverage,
     /// The state's rules on the day, by class of goods and level of government.
     rules: Vec<TaxRule<'a>>,
-    /// Records behind the answer: the state's, the boundary's, one for each rate, and the rules
-    /// that decided a rate.
+    /// Records behind the answer: the state's record, the boundary's record, one record for each
+    /// rate, and the rules that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -78,14 +78,13 @@ struct TaxComponent<'a> {
     fips: Option<&'a str>,
     /// Name of the jurisdiction.
     name: &'a str,
-    /// A fraction from 0 to 1: 0.06875 is 6.875 percent; null if it is not known.
+    /// Rate as a fraction from 0 to 1: 0.06875 is 6.875 percent; null if the rate is not known.
     rate: Option<Decimal>,
     /// Why the rate is not known: the reason of a rule, `no_rule_published`,
     /// `local_rates_not_covered`, `city_not_listed`, `local_rate_not_divided`,
     /// `district_boundaries_not_published` or `no_rate_published`.
     null_reason: Option<&'a str>,
-    /// Statute or regulation, with its address, that exempts the category; null if no rule exempts
-    /// it.
+    /// Statute or regulation, with its URL, that exempts the category; null if no rule exempts it.
     exempt_by: Option<String>,
     /// Record of the rule that decided the rate; null for general goods.
     rule: Option<&'a str>,
@@ -99,7 +98,7 @@ struct TaxComponent<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct TaxRateLocation<'a> {
-    /// The address, normalised for comparison; not validated.
+    /// Address, normalised for comparison but not validated.
     normalized: String,
     /// Five-digit ZIP code; null if the request has none.
     zip: Option<&'a str>,
@@ -107,9 +106,9 @@ struct TaxRateLocation<'a> {
     zip4: Option<&'a str>,
     /// Two-letter postal code of the state.
     state: &'static str,
-    /// County that taxes at the place; null if none does or the county is not certain.
+    /// County that taxes sales at the place; null if no county does or the county is not certain.
     county_fips: Option<&'a str>,
-    /// City that taxes at the place; null if none does or the city is not certain.
+    /// City that taxes sales at the place; null if no city does or the city is not certain.
     place_fips: Option<&'a str>,
 }
 
@@ -119,7 +118,7 @@ pub struct TaxMatch<'a> {
     /// a five-digit ZIP code, a ZIP code whose parts agree, the lowest rate in a ZIP code, a place
     /// name, a county, or only the state.
     level: Level,
-    /// True if parts of the place have other rates.
+    /// True if parts of the place have different rates.
     is_ambiguous: bool,
     /// Other rates that the place may have; empty if it is not ambiguous.
     alternatives: Vec<TaxMatchAlternative<'a>>,
@@ -132,7 +131,7 @@ struct TaxMatchAlternative<'a> {
     combined_rate: Option<Decimal>,
     /// Sum of the known components, as a fraction from 0 to 1: 0.0725 is 7.25 percent.
     known_rate: Decimal,
-    /// Jurisdictions that tax at this alternative, with their rates.
+    /// Jurisdictions that tax sales at this alternative, with their rates.
     components: Vec<TaxComponent<'a>>,
 }
 
@@ -160,8 +159,8 @@ pub struct TaxSourcing<'a> {
 #[derive(Serialize, JsonSchema)]
 pub struct TaxCoverage {
     /// Coverage of the state on the day. `full`: all rates and their boundaries. `partial`: rates
-    /// by the names of places, without some districts, or from an expired file, as a notice
-    /// reports. `state_only`: the state's own rate. `none`: nothing.
+    /// by place name, without some districts, or from an expired file, as a notice reports.
+    /// `state_only`: the state's own rate. `none`: nothing.
     #[schemars(extend("enum" = ["full", "partial", "state_only", "none"]))]
     level: &'static str,
     /// Last day of the quarter that the state's newest rate file covers; null if no such file
@@ -248,7 +247,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Returns the state's rules on some classes of goods.
+    /// Returns the state's rules for some classes of goods.
     pub fn shown_rules(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
         self.search
             .map(|search| search.rules_of_goods().shown(classes))
@@ -299,7 +298,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reports how the place was matched, with the other rates that it may have.
+    /// Reports how the place was matched, with the other rates that may apply to the place.
     pub fn place_match(&self, category: Category) -> TaxMatch<'_> {
         let others = self
             .candidates
@@ -328,8 +327,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Returns the records behind the answer: the state's, the boundary's, one for each rate, and
-    /// the rules that decided a rate.
+    /// Returns the records behind the answer: the state's record, the boundary's record, one record
+    /// for each rate, and the rules that decided a rate.
     pub fn provenance<'r>(&self, manifest: &'r Manifest, rules: &[Rule<'r>]) -> Vec<Provenance<'r>>
     where
         'a: 'r,

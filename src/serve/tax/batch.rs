@@ -1,5 +1,5 @@
-//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one address is
-//! reported in its result and does not fail the others.
+//! Answers `POST /v1/tax/batch` with the rate for each address. A problem with one address is
+//! reported in that address's result and does not fail the others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,14 +42,15 @@ request! {
         /// Day of the sales; today (UTC) when absent.
         #[schemars(extend("format" = "date"))]
         date: Option<String>,
-        /// Each address counts as one request. A problem with one of them is reported in its
-        /// result; the others are answered.
+        /// Addresses to look up. Each address counts as one request. A problem with one address is
+        /// reported in its result; the others are answered.
         #[schemars(with = "Vec<Place<'_, TaxBatchAddress>>", length(min = 1, max = MAX_ITEMS))]
         addresses: Vec<&'a RawValue>,
     }
 }
 
-/// Answers `POST /v1/tax/batch`: the rate of each address, or the problem with it.
+/// Answers `POST /v1/tax/batch` with the rate for each address, or with the problem for that
+/// address.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let TaxBatchRequest { addresses, date } = TaxBatchRequest::read(call.body)?;
     let day = date_of(date.as_deref(), call.today(), TaxBatchRequest::date)?;
@@ -119,7 +120,7 @@ struct TaxBatch<'a>(Vec<BatchItem<'a, Echo, TaxRate<'a>>>);
 struct Echo(Value);
 
 impl Echo {
-    /// Returns what was sent; an address has no arrays or nested objects.
+    /// Returns the value that was sent. An address has no arrays or nested objects.
     fn new(address: &RawValue) -> Self {
         let is_flat = |value: &Value| !value.is_array() && !value.is_object();
         let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();

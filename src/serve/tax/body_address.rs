@@ -17,9 +17,9 @@ use crate::place::zips::Zips;
 pub const MAX_TEXT: usize = 200;
 
 request! {
-    /// On one line, or in parts; requires a ZIP code, or a city and a state.
+    /// Address on one line or in parts. It requires a ZIP code, or a city and a state.
     pub struct TaxAddress {
-        /// The address on one line, instead of the other members.
+        /// The address on one line, instead of the other fields.
         #[schemars(length(max = MAX_TEXT))]
         address: Option<String>,
         /// House number and street of the place.
@@ -45,11 +45,11 @@ request! {
 request! {
     pub struct TaxBatchAddress {
         /// Your identifier of the address, repeated in `input` of the answer.
-        // Checked only: the answer repeats the value as sent.
+        // This field is only checked, because the answer repeats the value as sent.
         #[expect(dead_code, reason = "only checked")]
         #[schemars(length(max = MAX_CLIENT_ID))]
         id: Option<String>,
-        /// The address on one line, instead of the other members.
+        /// The address on one line, instead of the other fields.
         #[schemars(length(max = MAX_TEXT))]
         address: Option<String>,
         /// House number and street of the place.
@@ -62,7 +62,8 @@ request! {
         #[schemars(length(max = MAX_TEXT))]
         state: Option<String>,
         /// Five-digit ZIP code, with or without the ZIP+4 extension.
-        // Unconstrained here: another text is a problem of this address alone.
+        // The schema does not constrain the value, because an invalid value is a problem of this
+        // address alone.
         zip: Option<String>,
         /// FIPS code of the county, if the ZIP code or city lies in several.
         #[schemars(regex(pattern = "^[0-9]{5}$"))]
@@ -130,13 +131,13 @@ pub enum Place<'a, P> {
     Line(#[schemars(with = "String", length(max = MAX_TEXT))] Line),
 }
 
-/// The fields of a `P`, read only after the whole body has been recognised as an address.
+/// Fields of a `P`, which are read only after the entire body has been recognised as an address.
 pub struct AddressFields<'a, P> {
     pub fields: Fields<'a>,
     of: PhantomData<P>,
 }
 
-/// A text, and the prefix of its field names in messages.
+/// A string, and the prefix of its field names in messages.
 pub struct Line {
     text: String,
     place: String,
@@ -156,7 +157,7 @@ impl<'a, P: Parts> Place<'a, P> {
         }))
     }
 
-    /// Reads the place in a field; returns `None` if the field is absent or null.
+    /// Reads the place in a field. Returns `None` if the field is absent or null.
     pub fn of_field(fields: &Fields<'a>, name: &str) -> Result<Option<Self>> {
         fields
             .get(name)

@@ -1,5 +1,5 @@
-//! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods.
-//! Notices report what the calculation does not model.
+//! Answers `POST /v1/tax/calculate` with the tax on a sale by line, jurisdiction and class of
+//! goods. Notices report what the calculation does not model.
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
@@ -73,7 +73,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Returns true if the seller's place decides the whole tax of a sale within the state.
+/// Returns true if the seller's place decides the entire tax on a sale within the state.
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
     let rules = TaxTables::from_release(call.release).rules.as_ref();
     rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?))

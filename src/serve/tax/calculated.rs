@@ -1,5 +1,5 @@
-//! Builds the answer for the tax of a sale: the tax of each line and of the delivery by
-//! jurisdiction, and the parts that are not known.
+//! Builds the answer for the tax on a sale: the tax on each line and on the delivery by
+//! jurisdiction, and the unknown parts of the tax.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use pubdata_store::Manifest;
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxCalculation<'a> {
-    /// Dollars that are taxed, without the tax; null if it is not known whether the delivery is
+    /// Taxed amount in US dollars, without the tax; null if it is not known whether the delivery is
     /// taxed.
     taxable_amount: Option<Fixed>,
     /// Tax in US dollars; null if a part is not known.
@@ -34,14 +34,14 @@ pub struct TaxCalculation<'a> {
     /// Day of the sale; the rates are those of this day.
     #[schemars(with = "Date")]
     date: jiff::civil::Date,
-    /// If it is not known whether the delivery is taxed, the known tax without and with it;
-    /// otherwise empty.
+    /// Known tax without and with a taxed delivery, if it is not known whether the delivery is
+    /// taxed; otherwise empty.
     sums: Vec<TaxCalculationSum>,
     /// Unknown parts of the tax: the line or the delivery, the jurisdiction, and the reason.
     unknown: Vec<TaxCalculationUnknown<'a>>,
-    /// Tax of the whole sale by class of goods and jurisdiction.
+    /// Tax on the entire sale by class of goods and jurisdiction.
     breakdown: Vec<TaxPart<'a>>,
-    /// Tax of each line, in the order of the request; empty if the request has `amount`.
+    /// Tax on each line, in the order of the request; empty if the request has `amount`.
     line_items: Vec<TaxCalculationLineItem<'a>>,
     /// Tax on the delivery charge, with its rule and parts.
     shipping: TaxCalculationShipping<'a>,
@@ -56,8 +56,8 @@ pub struct TaxCalculation<'a> {
     coverage: TaxCoverage,
     /// The state's rules on the classes of the sale.
     rules: Vec<TaxRule<'a>>,
-    /// Records behind the answer: the state's, the boundary's, one for each rate, and the rules
-    /// that decided a rate.
+    /// Records behind the answer: the state's record, the boundary's record, one record for each
+    /// rate, and the rules that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -82,7 +82,7 @@ struct TaxCalculationUnknown<'a> {
     id: Option<&'a str>,
     /// Class of the goods, or `shipping`.
     category: &'static str,
-    /// Dollars whose tax depends on this rate.
+    /// Amount in US dollars whose tax depends on this rate.
     amount: Fixed,
     /// Class of the jurisdiction whose rate is not known.
     #[serde(rename = "type")]
@@ -90,11 +90,11 @@ struct TaxCalculationUnknown<'a> {
     /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known
     /// individually.
     code: &'a str,
-    /// Why the rate is not known, as `null_reason` of a component.
+    /// Reason why the rate is not known, as in `null_reason` of a component.
     reason: &'a str,
 }
 
-/// The tax of one jurisdiction on goods of one category.
+/// Tax that one jurisdiction levies on goods of one category.
 #[derive(Serialize, JsonSchema)]
 struct TaxPart<'a> {
     /// Class of the jurisdiction; `local` is the sum of all local taxes of a state whose local
@@ -110,9 +110,9 @@ struct TaxPart<'a> {
     category: Category,
     /// Rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not known.
     rate: Option<Decimal>,
-    /// Why the rate is not known; null if it is.
+    /// Reason why the rate is not known; null if the rate is known.
     null_reason: Option<&'a str>,
-    /// US dollars that the jurisdiction taxes; 0 where its rate is 0.
+    /// Amount in US dollars that the jurisdiction taxes; 0 if its rate is 0.
     taxable_amount: Fixed,
     /// Tax in US dollars; null if the rate is not known.
     tax_amount: Option<Fixed>,
@@ -130,7 +130,7 @@ struct TaxCalculationLineItem<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct TaxCalculationShipping<'a> {
-    /// Delivery charge in US dollars, as the request has it.
+    /// Delivery charge in US dollars, as given in the request.
     amount: Fixed,
     /// True if the delivery is taxed; null if this is not known.
     taxable: Option<bool>,
@@ -140,19 +140,19 @@ struct TaxCalculationShipping<'a> {
     tax: ItemTax<'a>,
 }
 
-/// The tax of a line or of the delivery.
+/// Tax on a line or on the delivery.
 #[derive(Serialize, JsonSchema)]
 struct ItemTax<'a> {
-    /// US dollars of the item that are taxed, without the tax.
+    /// Taxed amount of the item in US dollars, without the tax.
     taxable_amount: Fixed,
-    /// Combined rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; 0 if it is not taxed, null
-    /// if a part is not known.
+    /// Combined rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; 0 if the item is not taxed,
+    /// null if a part is not known.
     rate: Option<Decimal>,
     /// Tax in US dollars; null if a part of it is not known.
     tax_amount: Option<Fixed>,
     /// Known part of the tax in US dollars.
     known_tax_amount: Fixed,
-    /// Tax of the item by jurisdiction; empty if it is not taxed.
+    /// Tax on the item by jurisdiction; empty if the item is not taxed.
     breakdown: Vec<TaxPart<'a>>,
 }
 
@@ -241,7 +241,8 @@ impl Calculated<'_, '_> {
         }
     }
 
-    /// Returns both sums if it is not known whether the delivery is taxed.
+    /// Returns the sums without and with a taxed delivery if it is not known whether the delivery
+    /// is taxed.
     fn sums(&self) -> Vec<TaxCalculationSum> {
         let sums = self.sale.sums.into_iter().flatten().zip([false, true]);
         sums.map(|(tax, shipping_taxable)| TaxCalculationSum {
@@ -290,7 +291,7 @@ impl Calculated<'_, '_> {
         unknown
     }
 
-    /// Combined rate in millionths, weighted by the taxed amount of each item.
+    /// Returns the combined rate in millionths, weighted by the taxed amount of each item.
     fn effective_rate(&self, taxable: i64) -> Option<i64> {
         let sum: i128 = (0..self.sale.items.len())
             .map(|item| self.weighed(item))
@@ -311,7 +312,7 @@ impl Calculated<'_, '_> {
         ))
     }
 
-    /// Taxed amount of an item; zero if every rate is known to be zero.
+    /// Returns the taxed amount of an item. The amount is zero if every rate is known to be zero.
     fn taxable(&self, item: usize) -> i64 {
         let is_exempt = self
             .sale
@@ -324,7 +325,7 @@ impl Calculated<'_, '_> {
         }
     }
 
-    /// Unrounded tax of an item, in millionths of a cent.
+    /// Returns the unrounded tax on an item, in millionths of a cent.
     fn weighed(&self, item: usize) -> i128 {
         let rates = self
             .sale
@@ -337,7 +338,7 @@ impl Calculated<'_, '_> {
             .sum()
     }
 
-    /// Amount of an item on which a component levies its tax.
+    /// Returns the amount of an item on which a component levies its tax.
     fn base(&self, item: usize, part: usize) -> i64 {
         let is_local = self.candidate.components[part].class != TaxClass::State;
         self.sale.items[item]
@@ -346,7 +347,7 @@ impl Calculated<'_, '_> {
             .unwrap_or(self.sale.taxed[item].taxable)
     }
 
-    /// Tax of each jurisdiction for each class of goods in the sale.
+    /// Returns the tax of each jurisdiction for each class of goods in the sale.
     fn breakdown(&self) -> Vec<TaxPart<'_>> {
         let mut parts = Vec::new();
         for (class, bearing) in self.sale.classes.iter().enumerate() {

@@ -1,19 +1,19 @@
-//! Computes the tax of a sale in whole cents and whole millionths, without binary fractions. Rounds
+//! Computes the tax on a sale in whole cents and whole millionths, without binary fractions. Rounds
 //! only where the law prescribes it.
 //!
 //! # Source
 //! Streamlined Sales and Use Tax Agreement, section 324: the tax is computed on the combined rate
-//! of state and local jurisdictions, carried to the third decimal place, and rounded up to the next
-//! cent when the third is greater than four; on each item or on the invoice, as the seller chooses.
-//! That is half a cent up, and away from zero for a refund, so that a refund undoes its sale to the
-//! cent.
+//! of state and local jurisdictions and carried to the third decimal place. It is rounded up to the
+//! next cent when the third decimal is greater than four. The seller chooses whether to round on
+//! each item or on the invoice. Half a cent is therefore rounded up, and away from zero for a
+//! refund, so that a refund undoes its sale to the cent.
 
 use std::collections::BTreeSet;
 
 /// Maximum number of different combined rates on an invoice whose prices include the tax.
 pub const MAX_RATES: usize = 3;
 
-/// Millionths in one.
+/// Number of millionths in one.
 const ONE: i128 = 1_000_000;
 
 /// Unit to which rounding applies.
@@ -28,14 +28,14 @@ pub enum Rounding {
 pub struct Item {
     /// Taxed amount in cents, including the tax if prices include it. Negative for a refund.
     pub amount: i64,
-    /// Index of the line's class of goods in the sale; `None` if it is not taxed.
+    /// Index of the line's class of goods in the sale, or `None` if it is not taxed.
     pub class: Option<usize>,
-    /// The part of the amount on which local taxes are levied, if it is less.
+    /// Part of the amount on which local taxes are levied, if this part is smaller than the amount.
     pub local: Option<i64>,
 }
 
 impl Item {
-    /// Amount on which the state's tax, or a local one, is levied.
+    /// Returns the amount on which the state's tax or a local tax is levied.
     pub fn base(&self, is_local: bool) -> i64 {
         self.local.filter(|_| is_local).unwrap_or(self.amount)
     }
@@ -43,32 +43,32 @@ impl Item {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Sale<'a> {
-    /// Rates of each class of goods in millionths: one for each jurisdiction, always in the same
-    /// order.
+    /// Rates for each class of goods in millionths: one rate for each jurisdiction, always in the
+    /// same order.
     pub classes: &'a [Vec<i64>],
-    /// Which of the jurisdictions are local.
+    /// Flags for the jurisdictions, which are true for local jurisdictions.
     pub is_local: &'a [bool],
     pub items: &'a [Item],
     pub rounding: Rounding,
     pub prices_include_tax: bool,
 }
 
-/// The tax of an item, in cents.
+/// Tax on an item, in cents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taxed {
     /// Taxed part of the amount.
     pub taxable: i64,
     pub tax: i64,
-    /// Tax of each jurisdiction; the sum is `tax`. Empty for an item that is not taxed.
+    /// Tax of each jurisdiction. The sum is `tax`; the list is empty for an item that is not taxed.
     pub parts: Vec<i64>,
 }
 
-/// Computes the tax of each item.
+/// Computes the tax on each item.
 ///
 /// # Units
 /// Amounts must be below 10^15 cents and rates at most one. If an invoice's prices include the tax,
-/// it may have at most [`MAX_RATES`] different combined rates: products of more could overflow
-/// `i128`.
+/// it may have at most [`MAX_RATES`] different combined rates: products of more rates could
+/// overflow `i128`.
 pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
     let parts = match sale.rounding {
         Rounding::Line => sale.items.iter().map(|item| of_line(sale, item)).collect(),
@@ -99,10 +99,10 @@ fn of_line(sale: &Sale<'_>, item: &Item) -> Vec<i64> {
     allocate(rounded(exact.iter().sum(), whole), &exact, whole)
 }
 
-/// Rounds the invoice once. Allocates the total to jurisdictions by class of goods, then each of
-/// these amounts to its items.
+/// Rounds the invoice once. Allocates the total to jurisdictions by class of goods, then allocates
+/// each of these amounts to its items.
 fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
-    // A common denominator for all classes; they differ only if prices include the tax.
+    // Common denominator for all classes. The denominators differ only if prices include the tax.
     let denominators: BTreeSet<i128> = (0..sale.classes.len())
         .map(|class| denominator(sale, class))
         .collect();
@@ -163,7 +163,7 @@ fn exact_parts(sale: &Sale<'_>, item: &Item, class: usize) -> Vec<i128> {
         .collect()
 }
 
-/// The tax in a price that includes it is rate / (1 + rate).
+/// Returns the denominator for a class. The tax in a price that includes it is rate / (1 + rate).
 fn denominator(sale: &Sale<'_>, class: usize) -> i128 {
     let combined: i128 = sale.classes[class]
         .iter()
@@ -183,9 +183,9 @@ pub fn rounded(numerator: i128, denominator: i128) -> i64 {
     i64::try_from(magnitude * numerator.signum()).unwrap_or(i64::MAX)
 }
 
-/// Allocates a rounded total to its unrounded parts (in units of 1/`whole`): rounds each part down
-/// and gives the rest to the largest remainders. The total must be less than one away from the sum
-/// of the parts. Negated parts give the negated result.
+/// Allocates a rounded total to its unrounded parts (in units of 1/`whole`). Rounds each part down
+/// and gives the rest to the parts with the largest remainders. The total must be less than one
+/// away from the sum of the parts. Negated parts give the negated result.
 fn allocate(total: i64, parts: &[i128], whole: i128) -> Vec<i64> {
     let sum: i128 = parts.iter().sum();
     let leading = if sum == 0 {

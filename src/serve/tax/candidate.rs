@@ -11,16 +11,16 @@ use pubdata_core::canonical::state;
 #[derive(Debug, Default)]
 pub struct Candidate<'a> {
     pub components: Vec<Component<'a>>,
-    /// Boundary record of the set; `None` if the jurisdictions were found by name or the state
-    /// alone taxes.
+    /// Boundary record of the set, or `None` if the jurisdictions were found by name or only the
+    /// state taxes sales.
     pub hit: Option<Hit<'a>>,
     /// Jurisdictions without a published rate for the day.
     pub missing: Vec<String>,
-    /// Distance from the city that names a place without a ZIP code; 0 is the city itself.
+    /// Distance from the city that names a place without a ZIP code. 0 is the city itself.
     pub rank: u8,
 }
 
-/// The rate of one jurisdiction.
+/// Rate of one jurisdiction.
 #[derive(Debug)]
 pub struct Component<'a> {
     pub class: TaxClass,
@@ -29,18 +29,18 @@ pub struct Component<'a> {
     pub name: String,
     pub type_raw: Option<&'a str>,
     pub general: Known<'a>,
-    /// Millionths; `None` if the publisher states none.
+    /// Rate for food and drugs in millionths, or `None` if the publisher states no such rate.
     pub food_drug: Option<i64>,
-    /// Rules on what the state taxes.
+    /// Rules for what the state taxes.
     pub rules: StateRules<'a>,
-    /// Days since 1970-01-01.
+    /// First and last day, in days since 1970-01-01.
     pub from: Option<i32>,
     pub to: Option<i32>,
-    /// Row of the rate; `None` if it comes from the state's own record.
+    /// Row of the rate, or `None` if the rate comes from the state's own record.
     pub row: Option<(&'a Rates, usize)>,
 }
 
-/// Reason for a taxing jurisdiction whose record states no rate.
+/// Reason code for a jurisdiction that taxes sales but whose record states no rate.
 const NOT_ESTABLISHED: &str = "not_established";
 
 /// A rate in millionths, or the reason why it is not known.
@@ -57,8 +57,8 @@ impl<'a> Component<'a> {
     /// Returns the rate for some goods. A class of goods without a rule has no rate; the general
     /// rate never replaces it.
     ///
-    /// A publisher's file may contain a rate for food. If that rate differs from the general rate,
-    /// it counts. If both are equal, the file may not distinguish food.
+    /// A publisher's file may contain a rate for food. This rate applies if it differs from the
+    /// general rate. If both rates are equal, the file may not distinguish food.
     pub fn rate(&self, goods: Goods) -> Rated<'a> {
         let level = if self.class == TaxClass::State {
             Level::State
@@ -66,7 +66,7 @@ impl<'a> Component<'a> {
             Level::Local
         };
         if goods.category == Category::General {
-            // A rule on general goods at this level limits the amount of an item to which the rate
+            // A rule for general goods at this level limits the amount of an item to which the rate
             // applies.
             let rule = self
                 .rules
@@ -87,7 +87,7 @@ impl<'a> Component<'a> {
             Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => {
                 Ok(rate)
             }
-            // The rule states the sum of all local taxes; a file may state each one.
+            // The rule states the sum of all local taxes, whereas a file may state each local tax.
             Some(Says::Rate(_)) => self
                 .food_drug
                 .filter(|_| goods.category.is_food())
@@ -98,7 +98,7 @@ impl<'a> Component<'a> {
         Rated { rate, rule }
     }
 
-    /// Returns the citation by which the component does not tax some goods.
+    /// Returns the citation that exempts some goods from the component's tax.
     pub fn exempt_by(&self, goods: Goods) -> Option<String> {
         let rule = self
             .rate(goods)
@@ -137,7 +137,7 @@ impl<'a> Candidate<'a> {
         candidate
     }
 
-    /// Returns the combined rate; unknown if any component is.
+    /// Returns the combined rate, which is unknown if the rate of any component is unknown.
     pub fn combined(&self, goods: Goods) -> Known<'a> {
         self.components
             .iter()
@@ -145,7 +145,7 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// Sum of the known rates, in millionths.
+    /// Returns the sum of the known rates, in millionths.
     pub fn known(&self, goods: Goods) -> i64 {
         self.components
             .iter()
@@ -153,7 +153,8 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// Returns the combined rate of a class of jurisdictions; unknown if any of its rates is.
+    /// Returns the combined rate of a class of jurisdictions, which is unknown if any rate in the
+    /// class is unknown.
     pub fn of_class(&self, class: TaxClass, goods: Goods) -> Known<'a> {
         self.components
             .iter()
@@ -162,8 +163,8 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// Returns true if the taxing jurisdictions of a class are known. Unknown local taxes may
-    /// belong to any class except the state.
+    /// Returns true if all jurisdictions of a class that tax sales are known. Unknown local taxes
+    /// may belong to any class except the state.
     pub fn knows(&self, class: TaxClass) -> bool {
         let is_unknown = |component: &Component<'_>| {
             component.class == TaxClass::Local && component.general.is_err()
@@ -205,7 +206,7 @@ impl<'a> Candidate<'a> {
         });
     }
 
-    /// First day on which all components hold, in days since 1970-01-01.
+    /// Returns the first day on which all components apply, in days since 1970-01-01.
     pub fn effective_day(&self) -> Option<i32> {
         self.components
             .iter()
@@ -214,8 +215,8 @@ impl<'a> Candidate<'a> {
             .max()
     }
 
-    /// Moves the state's published minimum rate (Nevada) from the county to the state. There the
-    /// state's row is zero and the counties' rates include the minimum.
+    /// Moves the state's published minimum rate (Nevada) from the county to the state. In the
+    /// published file, the state's row is zero and the counties' rates include the minimum.
     fn move_minimum_to_state(&mut self, search: &Search<'_>) {
         let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else {
             return;
@@ -273,7 +274,7 @@ fn state_fips(search: &Search<'_>) -> &'static str {
 }
 
 /// Returns the rate row of a local jurisdiction. Districts may have another type code in the rates
-/// than in the boundaries; an equal code is preferred.
+/// than in the boundaries; a row with an equal code is preferred.
 fn local_component<'a>(
     search: &Search<'a>,
     set: &Jurisdictions,

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use crate::http::problem::{Code, Problem, Result};
 
-/// Parses a date; returns the current day if none is given.
+/// Parses a date. Returns the current day if no date is given.
 pub fn date_of(text: Option<&str>, today: Date, field: &str) -> Result<Date> {
     let Some(text) = text else { return Ok(today) };
     let date = text.parse().ok().filter(|_| text.len() == 10);

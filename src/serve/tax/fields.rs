@@ -1,4 +1,4 @@
-//! Reads objects of a JSON body strictly. Numbers keep every digit: none passes through binary
+//! Reads objects in a JSON body strictly. Numbers keep every digit and never pass through binary
 //! floating point.
 
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use crate::http::{nearest, object};
 /// A JSON object without unknown fields.
 #[derive(Debug)]
 pub struct Fields<'a> {
-    /// Prefix of the names of its fields in messages: `line_items[2].`.
+    /// Prefix of the object's field names in messages, such as `line_items[2].`.
     place: String,
     fields: object::Fields<'a>,
 }
@@ -38,7 +38,7 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// Reads an object; `place` is the prefix of its field names in messages.
+    /// Reads an object. `place` is the prefix of its field names in messages.
     ///
     /// # Errors
     /// `invalid_parameter` if the value is not an object; `unknown_parameter` if it has other
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Prefix of the names of this object's fields.
+    /// Returns the prefix of this object's field names.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -108,7 +108,8 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// Returns a problem with two fields of which one is required; the first is reported.
+    /// Returns a problem for two fields of which one is required. The problem names the first
+    /// field.
     pub fn missing_either(&self, name: &str, other: &str) -> Problem {
         let field = format!("{}{name}", self.place);
         Problem::of_field(
@@ -118,7 +119,7 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// Returns a field; `None` if it is absent or null.
+    /// Returns a field, or `None` if it is absent or null.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.fields
             .get(name)
@@ -130,14 +131,14 @@ impl<'a> Fields<'a> {
         self.get(name).is_some()
     }
 
-    /// Returns a text of one line with at most `max` characters.
+    /// Returns a single-line string with at most `max` characters.
     pub fn text(&self, name: &str, max: usize) -> Result<Option<String>> {
         self.get(name)
             .map(|value| text_of(value, &format!("{}{name}", self.place), max))
             .transpose()
     }
 
-    /// Returns one of the given words.
+    /// Returns a string that must be one of the given words.
     pub fn word(&self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>> {
         let Some(text) = self.text(name, 64)? else {
             return Ok(None);
@@ -162,7 +163,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns a number in units of 10^-`scale`. Its magnitude must be at most `max` whole units,
-    /// and it must not have more decimals.
+    /// and it must not have more than `scale` decimal places.
     pub fn decimal(&self, name: &str, scale: u8, max: i64) -> Result<Option<i64>> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -182,8 +183,8 @@ impl<'a> Fields<'a> {
     /// Returns the values of a list.
     ///
     /// # Errors
-    /// `invalid_parameter` if the value is not a list or is empty; the result of `too_many` if it
-    /// has more than `max` values.
+    /// `invalid_parameter` if the value is not a list or is empty; the result of `too_many` if the
+    /// list has more than `max` values.
     pub fn list(
         &self,
         name: &str,
@@ -202,7 +203,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns one object of a list.
+    /// Returns one object from a list.
     pub fn item(
         &self,
         name: &str,
@@ -214,7 +215,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads a text of one line with at most `max` characters.
+/// Reads a single-line string with at most `max` characters.
 pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
     let text: Option<String> = serde_json::from_str(value.get()).ok();
     let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
@@ -224,8 +225,8 @@ pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
         .ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, message()))
 }
 
-/// Parses a JSON number in units of 10^-`scale`; returns `None` if it has more decimals or far too
-/// many digits.
+/// Parses a JSON number in units of 10^-`scale`. Returns `None` if the number has more decimal
+/// places or far too many digits.
 fn units_of(text: &str, scale: u8) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (

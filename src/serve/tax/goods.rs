@@ -1,4 +1,5 @@
-//! Classifies goods as far as states tax them differently, and finds a state's rules on them.
+//! Classifies goods to the extent that states tax them differently, and finds a state's rules for
+//! goods.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,8 @@ use crate::tax::table::taxability::{Level, Price, Rule, Taxability};
 #[schemars(rename = "TaxCategory")]
 pub enum Category {
     General,
-    // Rate files combine food and medicine in one class; the answer is that for food.
+    // Rate files combine food and medicine in one class. The answer for this class is the answer
+    // for food.
     FoodDrug,
     Grocery,
     PreparedFood,
@@ -35,7 +37,7 @@ pub const CATEGORIES: &[&str] = &[
     "clothing",
 ];
 
-/// Classes of the rules, in the order of answers.
+/// Classes of the rules, in the order in which answers list them.
 pub const CLASSES: [&str; 7] = [
     "general",
     "grocery",
@@ -46,11 +48,11 @@ pub const CLASSES: [&str; 7] = [
     "shipping",
 ];
 
-/// Class of the delivery of goods.
+/// Rule class for the delivery of goods.
 pub const SHIPPING: &str = "shipping";
 
 impl Category {
-    /// Parses the name of a category; returns general goods if there is none.
+    /// Parses the name of a category. Returns general goods if no name is given.
     pub fn parse(word: Option<&str>) -> Self {
         match word {
             Some("food_drug") => Self::FoodDrug,
@@ -70,7 +72,7 @@ impl Category {
         }
     }
 
-    /// Class of the rules that apply.
+    /// Returns the class whose rules apply.
     pub fn class(self) -> &'static str {
         match self {
             Self::General => "general",
@@ -88,7 +90,7 @@ impl Category {
     }
 }
 
-/// Goods, with their price if it is known.
+/// Goods, with their price if the price is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goods {
     pub category: Category,
@@ -104,7 +106,7 @@ impl From<Category> for Goods {
     }
 }
 
-/// The rules of one state on a day.
+/// Rules of one state on a day.
 #[derive(Debug, Clone, Copy)]
 pub struct StateRules<'a> {
     pub table: Option<&'a Taxability>,
@@ -113,13 +115,13 @@ pub struct StateRules<'a> {
 }
 
 impl<'a> StateRules<'a> {
-    /// Returns the rule on a class at a level; `None` if no rule is published for the day.
+    /// Returns the rule for a class at a level, or `None` if no rule is published for the day.
     pub fn rule(&self, class: &str, level: Level) -> Option<Rule<'a>> {
         self.table?.rule(self.state, class, level, self.day)
     }
 
-    /// Returns whether delivery charges for taxed goods are taxed; `None` if this is not known or
-    /// depends on more than the goods.
+    /// Returns whether delivery charges for taxed goods are taxed, or `None` if this is not known
+    /// or depends on more than the goods.
     pub fn is_delivery_taxed(&self) -> Option<bool> {
         match self.rule(SHIPPING, Level::State)?.taxable()? {
             "yes" => Some(true),
@@ -128,7 +130,7 @@ impl<'a> StateRules<'a> {
         }
     }
 
-    /// Returns the notice for `food_drug`, which combines food and medicine.
+    /// Returns the notice for `food_drug`, a category that combines food and medicine.
     pub fn food_drug_notice(&self) -> Option<String> {
         let words = |class: &str| {
             let rule = self.rule(class, Level::State)?;
@@ -162,7 +164,7 @@ impl<'a> StateRules<'a> {
         })
     }
 
-    /// Lists the rules on some classes; a class without a rule has nulls and the reason.
+    /// Lists the rules for some classes. A class without a rule has null fields and the reason.
     pub fn shown(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
         let of_class =
             |class: &&'static str| Level::ALL.map(|level| (*class, level, self.rule(class, level)));
@@ -176,7 +178,7 @@ impl<'a> StateRules<'a> {
     }
 }
 
-/// A rule of `tax.taxability`; a class without a rule has nulls and the reason.
+/// Rule from `tax.taxability`. A class without a rule has null fields and the reason.
 #[derive(Serialize, JsonSchema)]
 pub struct TaxRule<'a> {
     #[schemars(extend("$field" = "tax.taxability/class"))]
@@ -235,8 +237,8 @@ impl<'a> TaxRule<'a> {
     }
 }
 
-/// Returns the notice on rules that decided a figure without their text being read; `None` if all
-/// were read.
+/// Returns the notice about rules that decided a figure although their text was not read, or `None`
+/// if all texts were read.
 pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<String> {
     let unread: BTreeSet<String> = rules
         .into_iter()

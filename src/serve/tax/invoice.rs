@@ -1,4 +1,4 @@
-//! Holds a sale from a request: goods sold, delivery and exemptions, in cents.
+//! Stores a sale from a request: goods sold, delivery and exemptions, in cents.
 
 use super::request::{EXEMPT, ONE, SaleItem, TaxCalculationRequest};
 use crate::tax::calculation::Rounding;
@@ -9,12 +9,12 @@ use crate::tax::table::taxability::Price;
 #[derive(Debug)]
 pub struct Line {
     pub id: Option<String>,
-    /// Cents charged after the discount, including the tax if prices include it. Negative for a
-    /// refund.
+    /// Amount charged after the discount, in cents, including the tax if prices include it. The
+    /// amount is negative for a refund.
     pub amount: i64,
-    /// Millionths of a piece.
+    /// Quantity in millionths of a piece.
     pub quantity: i64,
-    /// Category of the goods; `None` if the caller declares the line exempt.
+    /// Category of the goods, or `None` if the caller declares the line exempt.
     pub category: Option<Category>,
 }
 
@@ -31,8 +31,8 @@ impl Line {
         }
     }
 
-    /// Price of a piece; `None` if prices include the tax, because the rules need the price without
-    /// it.
+    /// Returns the price of a piece. Returns `None` if prices include the tax, because the rules
+    /// need the price without it.
     pub fn price(&self, prices_include_tax: bool) -> Option<Price> {
         (!prices_include_tax && self.quantity > 0).then(|| Price {
             cents: self.amount.abs(),
@@ -47,9 +47,9 @@ pub struct Invoice {
     pub lines: Vec<Line>,
     /// True if the request has lines instead of an amount.
     pub has_lines: bool,
-    /// Cents.
+    /// Delivery charge in cents.
     pub shipping: i64,
-    /// Taxability of shipping as the caller declares it, if given.
+    /// Taxability of shipping as the caller declares it, if the request has it.
     pub shipping_taxable: Option<bool>,
     pub rounding: Rounding,
     pub prices_include_tax: bool,
@@ -57,7 +57,7 @@ pub struct Invoice {
 }
 
 impl Invoice {
-    /// Reads the sale of a request.
+    /// Reads the sale from a request.
     pub fn from_request(request: &TaxCalculationRequest) -> Self {
         let is_exempt = request
             .exemption

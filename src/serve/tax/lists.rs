@@ -43,8 +43,9 @@ impl TaxTables {
         rows.map(covered).collect()
     }
 
-    /// FIPS codes of the states with complete rates that are located by boundaries or counties, or
-    /// that have a single rate. Excludes states whose rates are only located by place names.
+    /// Returns the FIPS codes of the states with complete rates that are located by boundaries or
+    /// counties, or that have a single rate. Excludes states whose rates are only located by place
+    /// names.
     pub fn whole_states(&self) -> impl Iterator<Item = &'static str> {
         let rows = self
             .rules

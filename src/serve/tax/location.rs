@@ -31,9 +31,9 @@ pub struct AddressQuery<'a> {
 pub struct Location {
     pub address: Address,
     pub state: &'static str,
-    /// Row of its ZIP code.
+    /// Row of the address's ZIP code.
     pub zip_row: Option<usize>,
-    /// FIPS code of the county as given.
+    /// FIPS code of the county as the caller gave it.
     pub county_fips: Option<String>,
     /// True if the place is outside every city.
     pub is_unincorporated: bool,
@@ -44,9 +44,9 @@ impl Location {
     /// Reads an address. `place` is the prefix of field names in messages, such as `to.`.
     ///
     /// # Errors
-    /// `missing_parameter` if it has neither a ZIP code nor a city and state; `invalid_parameter`
-    /// if a value is malformed or the state does not exist; `not_found` if the ZIP code does not
-    /// exist and no state is given.
+    /// `missing_parameter` if the address has neither a ZIP code nor a city and state;
+    /// `invalid_parameter` if a value is malformed or the state does not exist; `not_found` if the
+    /// ZIP code does not exist and no state is given.
     pub fn from_query(zips: Option<&Zips>, query: AddressQuery<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
         let mut address = address_of(query, &field)?;
@@ -85,8 +85,8 @@ impl Location {
             })
         };
         let state = match (usps(&address.state), of_zip) {
-            // For some military codes, the source names another region than their first digits
-            // imply.
+            // For some military ZIP codes, the source names a different region than the first
+            // digits imply.
             (Some(given), Some(_))
                 if zips
                     .zip(zip_row)
@@ -156,12 +156,12 @@ impl Location {
         })
     }
 
-    /// The ZIP code as a number.
+    /// Returns the ZIP code as a number.
     pub fn zip(&self) -> Option<u32> {
         self.address.zip.parse().ok()
     }
 
-    /// The ZIP+4 code as a number of nine digits.
+    /// Returns the ZIP+4 code as a nine-digit number.
     pub fn zip9(&self) -> Option<u32> {
         Some(self.zip()? * 10_000 + self.address.zip4.parse::<u32>().ok()?)
     }
@@ -179,7 +179,7 @@ fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
     states.into_iter().filter(|other| *other != state).collect()
 }
 
-/// Checks the given county: five digits, within the state.
+/// Checks that the given county code has five digits and belongs to the state.
 fn county_of(query: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
     let Some(fips) = query else { return Ok(None) };
     if fips.len() != 5 || !fips.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -222,7 +222,7 @@ fn address_of(query: AddressQuery<'_>, field: &dyn Fn(&str) -> String) -> Result
                 zip4,
                 ..parse_street("")
             },
-            // A line without a digit has no house number: it is a city and a state.
+            // A line without a digit has no house number, so it consists of a city and a state.
             None if !line.bytes().any(|byte| byte.is_ascii_digit()) => parse_place(line),
             None => parse_line(line),
         });
@@ -248,7 +248,7 @@ fn address_of(query: AddressQuery<'_>, field: &dyn Fn(&str) -> String) -> Result
     Ok(address)
 }
 
-/// Splits a ZIP code of five digits, or of nine with or without a hyphen.
+/// Splits a five-digit ZIP code, or a nine-digit ZIP code with or without a hyphen.
 pub fn zip_of(text: &str) -> Option<(String, String)> {
     let digits = match text.split_once('-') {
         Some((five, four)) if five.len() == 5 && four.len() == 4 => format!("{five}{four}"),

@@ -1,4 +1,4 @@
-//! Looks up the rates of a place on a day. The state's method decides where to search; notices
+//! Looks up the rates of a place on a day. The state's method decides where to search, and notices
 //! report what could not be determined.
 
 use crate::tax::table::TaxTables;
@@ -19,14 +19,15 @@ use crate::tax::table::taxability::Rule;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::Manifest;
 
-/// Order in which several rates of a place are answered. Section 305 of the Streamlined agreement
-/// prescribes the lowest for sellers who know only the ZIP code.
+/// Order in which an answer lists several rates for a place. Section 305 of the Streamlined
+/// agreement prescribes the lowest rate for sellers who know only the ZIP code.
 const CHOICE: Choice = Choice::Lowest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Lowest,
-    /// A later draft of the agreement prescribes it for digital goods; a build may choose it.
+    /// A later draft of the agreement prescribes this order for digital goods; a build may choose
+    /// it.
     Highest,
 }
 
@@ -40,24 +41,24 @@ pub struct Terms<'a> {
     pub origin: Option<&'a str>,
     /// Category whose rates order the candidates.
     pub category: Category,
-    /// True if the place looked up is the seller's.
+    /// True if the place that is looked up is the seller's place.
     pub is_at_origin: bool,
 }
 
-/// The rates of a place.
+/// Rates of a place.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// `None` if nothing is known of the state.
+    /// Search in the state's data, or `None` if nothing is known about the state.
     pub search: Option<Search<'a>>,
     pub location: Location,
     pub level: Level,
-    /// Candidates in answer order; empty if nothing is known of the state.
+    /// Candidates in answer order; empty if nothing is known about the state.
     pub candidates: Vec<Candidate<'a>>,
     pub coverage: &'static str,
-    /// Last day that the state's rate file covers, in days since 1970-01-01; `None` if no file
+    /// Last day that the state's rate file covers, in days since 1970-01-01, or `None` if no file
     /// contains its rates.
     pub rates_until: Option<i32>,
-    /// True if the place is the seller's.
+    /// True if the place is the seller's place.
     pub is_at_origin: bool,
     /// Jurisdictions common to all areas of the place's counties, if no list contains the city's
     /// name.
@@ -66,7 +67,7 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Returns whether delivery charges are taxed; `None` if this is not known.
+    /// Returns whether delivery charges are taxed, or `None` if this is not known.
     pub fn freight_taxable(&self) -> Option<bool> {
         self.search
             .and_then(|search| search.rules_of_goods().is_delivery_taxed())
@@ -74,7 +75,7 @@ impl Found<'_> {
 }
 
 impl<'a> Found<'a> {
-    /// Returns the rules that decide the rates of the place.
+    /// Returns the rules that decide the place's rates.
     pub fn rules(&self, category: Category) -> Vec<Rule<'a>> {
         self.candidates
             .first()
@@ -92,14 +93,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Code of the notice on rules of which only the citation is known.
+/// Code of the notice about rules of which only the citation is known.
 pub const RULE_NOT_READ: &str = "RULE_NOT_READ";
 
 /// Looks up the rates of a place. `field` names the date in messages.
 ///
 /// # Errors
 /// `not_found` if no record covers the place; `coverage_unavailable` if the release has no tax data
-/// or no record holds on the date.
+/// or no record is valid on the date.
 pub fn look_up<'a>(
     call: &Call<'a>,
     location: Location,
@@ -190,8 +191,8 @@ pub fn look_up<'a>(
     Ok(found)
 }
 
-/// Coverage of a state on the day of the query: partial if places are known only by name, taxing
-/// districts cannot be located, or the rate file is long past its quarter.
+/// Returns a state's coverage on the day of the query. It is partial if places are known only by
+/// name, tax districts cannot be located, or the rate file is long past its quarter.
 pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
     let is_by_name = search.method() == "places" || search.is_without_boundaries();
     match coverage(search) {
@@ -200,13 +201,13 @@ pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str
     }
 }
 
-/// Returns true if rates of the day may be missing or outdated.
+/// Returns true if rates for the day may be missing or outdated.
 pub fn is_incomplete(search: &Search<'_>, manifest: &Manifest) -> bool {
     search.lacks_districts()
         || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
 }
 
-/// Last day of the quarter that a state's newest rate file covers.
+/// Returns the last day of the quarter that a state's newest rate file covers.
 fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
     let (year, quarter) = search
         .state
@@ -219,13 +220,13 @@ fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
     ))
 }
 
-/// Version of a file that the publisher replaces every quarter under one name; it does not tell
-/// which quarter.
+/// Version label of a file that the publisher replaces every quarter under one name. The label does
+/// not identify the quarter.
 const CURRENT_QUARTER: &str = "current quarter";
 
-/// Year and quarter that the state's newest rate file covers. Derived from the versions of its
-/// files. Otherwise, for a file replaced every quarter, from the common first day of all rows.
-/// Otherwise from the day of publication.
+/// Returns the year and quarter that the state's newest rate file covers. They are derived from the
+/// versions of the state's files. For a file that is replaced every quarter, they are derived from
+/// the common first day of all rows, otherwise from the publication day.
 fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
     let first = rates.provenance.source(manifest, 0)?;
     let of_day = |date: Date| (date.year(), (date.month() + 2) / 3);
@@ -256,7 +257,7 @@ fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
         .or_else(|| first.day().map(of_day))
 }
 
-/// Coverage of a state. Local rates must be in the release; being obtainable is not enough.
+/// Returns a state's coverage. Local rates must be in the release; being obtainable is not enough.
 pub fn coverage(search: &Search<'_>) -> &'static str {
     let declared = search.rules.columns.coverage.at(search.rule);
     match declared {
@@ -268,10 +269,10 @@ pub fn coverage(search: &Search<'_>) -> &'static str {
     }
 }
 
-/// Rank of the area around a city, after everything in the city.
+/// Rank of the area around a city, after all areas in the city.
 const AROUND: u8 = 8;
 
-/// Days of a quarter, the interval of rate files.
+/// Number of days in a quarter, the interval between rate files.
 const QUARTER_DAYS: i32 = 92;
 
 impl Found<'_> {
@@ -424,7 +425,8 @@ impl<'a> Found<'a> {
         Err(uncovered_day(terms, field, message))
     }
 
-    /// Returns true if only counties tax, and the rate is not known or the place has several.
+    /// Returns true if only counties have a local tax, and the rate is not known or the place lies
+    /// in several counties.
     fn lacks_county(&self, search: &Search<'_>) -> bool {
         let is_unknown =
             |candidate: &Candidate<'_>| candidate.combined(Category::General.into()).is_err();
@@ -432,7 +434,8 @@ impl<'a> Found<'a> {
             || (search.method() == "counties" && self.candidates.iter().any(is_unknown))
     }
 
-    /// Returns true if only counties tax, and the place may lie in counties with different rates.
+    /// Returns true if only counties have a local tax, and the place may lie in counties with
+    /// different rates.
     fn is_of_several_counties(&self, search: &Search<'_>) -> bool {
         let rates = || {
             self.candidates
@@ -463,7 +466,7 @@ impl<'a> Found<'a> {
         self.candidates.insert(0, common);
     }
 
-    /// Orders the candidates and adds notices on what is missing.
+    /// Orders the candidates and adds notices about missing data.
     fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
         let is_without_state = |candidate: &Candidate<'_>| {
             candidate
@@ -561,7 +564,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Rejects a day before the first one for which the state's rule is known.
+/// Rejects a day before the first day for which the state's rule is known.
 fn check_rule_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
         Some(first) if days::since_epoch(terms.date) < first => Err(uncovered_day(

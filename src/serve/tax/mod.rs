@@ -1,4 +1,4 @@
-//! Sales tax: the rate of a place on a day, and the tax of a sale.
+//! Answers sales tax requests: the rate of a place on a day, and the tax on a sale.
 
 mod answer;
 mod batch;

@@ -1,5 +1,5 @@
-//! Finds the lowest and highest rate in a ZIP code, because a ZIP code alone does not have one
-//! rate.
+//! Finds the lowest and highest rate in a ZIP code, because a ZIP code alone does not determine a
+//! single rate.
 
 use crate::days;
 use crate::place::zips::Zips;
@@ -43,9 +43,9 @@ pub struct Range<'a> {
 pub enum Unknown {
     // The release lacks the state's local rates for the current day.
     LocalRatesNotCovered,
-    // The state's list has no rate for the code's city.
+    // The state's list has no rate for the ZIP code's city.
     CityNotListed,
-    // The release lacks a rate of a place in the code.
+    // The release lacks a rate for a place in the ZIP code.
     RateNotPublished,
 }
 
@@ -127,8 +127,8 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknow
 }
 
 impl<'a> Range<'a> {
-    /// Returns the records behind the range: the state's, and the boundary's and rates' records for
-    /// the lowest and the highest rate.
+    /// Returns the records behind the range: the state's record, and the boundary and rate records
+    /// for the lowest and the highest rate.
     pub fn provenance(&self, manifest: &'a Manifest) -> Vec<Provenance<'a>> {
         let mut records = vec![
             self.search

@@ -15,14 +15,15 @@ const MAX_LINES: usize = 500;
 /// Largest price, discount or amount, and largest quantity.
 const MAX_AMOUNT: i64 = 1_000_000_000;
 const MAX_QUANTITY: i64 = 1_000_000;
-/// Largest line, in cents.
+/// Largest line amount, in cents.
 const MAX_LINE: i64 = 10_000_000_000_000;
-/// Decimals of quantities and unit prices; amounts of money have two.
+/// Number of decimal places in quantities and unit prices. Amounts of money have two decimal
+/// places.
 const FINE: u8 = 6;
-/// One piece.
+/// One piece, in millionths.
 pub const ONE: i64 = 1_000_000;
 
-/// Categories of a line: those of goods, and the caller's `exempt`.
+/// Categories of a line: the categories of goods, and the caller's `exempt`.
 const LINE_CATEGORIES: [&str; 8] = [
     "general",
     "food_drug",
@@ -50,28 +51,28 @@ request! {
         /// Day of the sale; today (UTC) when absent.
         #[schemars(extend("format" = "date"))]
         date: Option<String>,
-        /// Amount of the sale in US dollars, at most two decimals; negative for a refund. One of
-        /// `amount`, `line_items` is required.
-        // Cents.
+        /// Amount of the sale in US dollars, with at most two decimal places; negative for a
+        /// refund. One of `amount`, `line_items` is required.
+        // In cents.
         #[schemars(with = "Option<f64>", range(min = -MAX_AMOUNT, max = MAX_AMOUNT))]
         amount: Option<i64>,
         /// Lines of the sale. One of `amount`, `line_items` is required.
         #[schemars(length(min = 1, max = MAX_LINES))]
         line_items: Option<Vec<SaleItem>>,
-        /// Delivery charge in US dollars, at most two decimals; negative for a refund.
-        // Cents.
+        /// Delivery charge in US dollars, with at most two decimal places; negative for a refund.
+        // In cents.
         #[schemars(with = "Option<f64>", range(min = -MAX_AMOUNT, max = MAX_AMOUNT), extend("default" = 0))]
         shipping: Option<i64>,
         /// True if tax is due on `shipping`; replaces the state's rule.
         shipping_taxable: Option<bool>,
-        /// Unit at which the tax is rounded to whole cents: each line, or once the invoice.
+        /// Unit at which the tax is rounded to whole cents: each line, or the entire invoice.
         #[schemars(extend("enum" = ROUNDINGS, "default" = ROUNDINGS[0]))]
         rounding: Option<&'static str>,
         /// True if prices and shipping already include the tax.
         #[schemars(extend("default" = false))]
         prices_include_tax: Option<bool>,
-        /// Exemption that the buyer claims; any but `none` makes the goods exempt. The claim is not
-        /// verified.
+        /// Exemption that the buyer claims; any value except `none` makes the goods exempt. The
+        /// claim is not verified.
         #[schemars(extend("enum" = EXEMPTIONS, "default" = EXEMPTIONS[0]))]
         exemption: Option<&'static str>,
     }
@@ -82,17 +83,17 @@ request! {
         /// Your identifier of the line, repeated in the answer.
         #[schemars(length(max = MAX_CLIENT_ID))]
         id: Option<String>,
-        /// Number of units sold, at most six decimals.
-        // Millionths.
+        /// Number of units sold, with at most six decimal places.
+        // In millionths.
         #[schemars(with = "Option<f64>", range(min = 0, max = MAX_QUANTITY), extend("default" = 1))]
         quantity: Option<i64>,
-        /// Price of one unit in US dollars, at most six decimals; negative for a refund.
-        // Millionths.
+        /// Price of one unit in US dollars, with at most six decimal places; negative for a refund.
+        // In millionths.
         #[schemars(with = "f64", range(min = -MAX_AMOUNT, max = MAX_AMOUNT))]
         unit_price: i64,
-        /// Discount on the line in US dollars; it has the sign of the line and is at most its
-        /// amount.
-        // Cents.
+        /// Discount on the line in US dollars. It has the same sign as the line and is at most the
+        /// line's amount.
+        // In cents.
         #[schemars(with = "Option<f64>", extend("default" = 0))]
         discount: Option<i64>,
         /// Class of the goods; `exempt` if the line bears no tax.
@@ -189,14 +190,14 @@ impl SaleItem {
         })
     }
 
-    /// Amount of all pieces, in cents.
+    /// Returns the amount of all pieces, in cents.
     pub fn extended(&self) -> i64 {
         extended(self.quantity, self.unit_price)
     }
 }
 
 fn extended(quantity: Option<i64>, unit_price: i64) -> i64 {
-    // Both have six decimals; cents have two.
+    // Both values have six decimal places; cents have two.
     rounded(
         i128::from(quantity.unwrap_or(ONE)) * i128::from(unit_price),
         10i128.pow(2 * u32::from(FINE) - 2),

@@ -1,5 +1,5 @@
-//! Computes the tax of a sale at a place: the tax of each line and of the delivery, and which of it
-//! is not known.
+//! Computes the tax on a sale at a place: the tax on each line and on the delivery, and the unknown
+//! parts of the tax.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::tax::invoice::{Invoice, Line};
 use crate::tax::table::rates::Class as TaxClass;
 use crate::tax::table::taxability::{Level, Rule};
 
-/// Goods of one category with equal rates, one for each component.
+/// Goods of one category with equal rates. `rates` contains one rate for each component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRates<'a> {
     pub category: Category,
@@ -22,7 +22,7 @@ pub struct ClassRates<'a> {
 }
 
 impl<'a> ClassRates<'a> {
-    /// Combined rate; unknown if any rate is.
+    /// Returns the combined rate, which is unknown if any rate is unknown.
     pub fn combined(&self) -> Known<'a> {
         self.rates.iter().copied().sum()
     }
@@ -55,23 +55,23 @@ pub enum Basis {
 /// Taxability of a sale's delivery.
 #[derive(Debug)]
 pub struct Delivery {
-    /// `None` if this is not known.
+    /// True if the delivery is taxed, or `None` if this is not known.
     pub is_taxed: Option<bool>,
     pub basis: Basis,
 }
 
-/// The tax of a sale. Items are the lines and, last, the delivery.
+/// Tax on a sale. The items are the lines, followed by the delivery.
 #[derive(Debug)]
 pub struct Outcome<'a> {
     pub classes: Vec<ClassRates<'a>>,
     pub items: Vec<Item>,
     pub taxed: Vec<Taxed>,
     pub delivery: Delivery,
-    /// Known tax without and with a taxed delivery; `None` if it is known whether the delivery is
-    /// taxed.
+    /// Known tax without and with a taxed delivery, or `None` if it is known whether the delivery
+    /// is taxed.
     pub sums: Option<[i64; 2]>,
     pub rules: Vec<Rule<'a>>,
-    /// Cents of an item up to which local taxes are levied.
+    /// Amount of an item, in cents, up to which local taxes are levied.
     pub cap: Option<i64>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Outcome<'a> {
     /// Computes the tax.
     ///
     /// # Errors
-    /// `invalid_parameter` if the prices of an invoice include more than [`MAX_RATES`] different
+    /// `invalid_parameter` if the prices on an invoice include more than [`MAX_RATES`] different
     /// rates.
     pub fn compute(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
         let mut sale = Builder {
@@ -158,12 +158,12 @@ impl<'a> Outcome<'a> {
         })
     }
 
-    /// Known part of the tax, in cents.
+    /// Returns the known part of the tax, in cents.
     pub fn known_tax(&self) -> i64 {
         self.taxed.iter().map(|taxed| taxed.tax).sum()
     }
 
-    /// Returns the rates of an item; `None` if it is not taxed.
+    /// Returns the rates of an item, or `None` if it is not taxed.
     pub fn bearing(&self, item: usize) -> Option<&ClassRates<'a>> {
         self.items[item].class.map(|class| &self.classes[class])
     }
@@ -173,7 +173,7 @@ impl<'a> Outcome<'a> {
         self.items[item].amount == 0 || self.bearing(item).is_none_or(ClassRates::is_known)
     }
 
-    /// Returns true if the whole tax is known.
+    /// Returns true if the entire tax is known.
     pub fn is_known(&self) -> bool {
         (0..self.items.len()).all(|item| self.is_item_known(item))
     }
@@ -190,8 +190,8 @@ struct Builder<'s, 'a> {
     invoice: &'s Invoice,
     classes: Vec<ClassRates<'a>>,
     rules: Vec<Rule<'a>>,
-    /// Cents of an item up to which local taxes are levied, and the prices of the pieces to which
-    /// this limit applies.
+    /// Amount of an item, in cents, up to which local taxes are levied, and the prices of the
+    /// pieces to which this limit applies.
     cap: Option<i64>,
     pieces: Vec<i64>,
 }
@@ -244,7 +244,7 @@ impl<'a> Builder<'_, 'a> {
         let price = line.price(self.invoice.prices_include_tax);
         let mut bearing = self.bearing(Goods { category, price });
         // The state's rule decides which part of an item is taxed. A local tax has the same base
-        // only if its own rule says the same.
+        // only if the local rule defines the same part.
         let rule_of = |level: Level| {
             self.candidate
                 .components
@@ -258,7 +258,7 @@ impl<'a> Builder<'_, 'a> {
         let cap = rule_of(Level::Local).and_then(|rule| rule.cap());
         let is_other = rule_of(Level::Local).and_then(|rule| rule.threshold())
             != state.and_then(|rule| rule.threshold());
-        // An amount without lines may cover one item or many.
+        // An amount without lines may cover one item or many items.
         let item = price.filter(|_| self.invoice.has_lines);
         let is_above = cap.is_some_and(|cap| item.is_none() && line.amount.abs() > cap);
         if is_above || (base != line.amount.abs() && is_other) {
@@ -266,7 +266,8 @@ impl<'a> Builder<'_, 'a> {
         }
         if let Some(cap) = cap {
             self.cap = Some(cap);
-            // Without items, the amount may consist of pieces of any price up to it.
+            // If the sale has no items, the amount may consist of pieces of any price up to this
+            // amount.
             self.pieces
                 .extend(item.map_or([0, line.amount.abs()], |price| [price.of_piece(); 2]));
         }
@@ -296,8 +297,8 @@ impl<'a> Builder<'_, 'a> {
             .for_each(|(_, own)| *own = rate);
     }
 
-    /// Rates of a delivery that the state taxes: those of the taxed goods if these have equal
-    /// rates, otherwise the general ones.
+    /// Returns the rates for a delivery that the state taxes. These are the rates of the taxed
+    /// goods if they are equal, otherwise the general rates.
     fn delivered(&mut self, lines: &[Item]) -> ClassRates<'a> {
         let taxed = lines
             .iter()
@@ -352,7 +353,7 @@ impl<'a> Builder<'_, 'a> {
             Some(false) => return untaxed(Basis::Request),
             None => {}
         }
-        // States tax the delivery of taxed goods only.
+        // States tax only the delivery of taxed goods.
         let sold = || {
             lines
                 .iter()

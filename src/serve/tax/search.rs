@@ -40,7 +40,7 @@ impl<'a> Hit<'a> {
     }
 
     /// Returns true if two records of a state have the same jurisdictions. A ZIP code may have
-    /// thousands of records but few sets.
+    /// thousands of records but only a few sets of jurisdictions.
     fn is_alike(&self, other: &Self) -> bool {
         self.boundaries.set(self.row) == other.boundaries.set(other.row)
             || self.jurisdictions() == other.jurisdictions()
@@ -96,20 +96,20 @@ pub struct Search<'a> {
     pub zips: Option<&'a Zips>,
     pub rules: &'a Rules,
     taxability: Option<&'a Taxability>,
-    /// The state's row of the rules.
+    /// Row of the state in the rules.
     pub rule: usize,
     pub state: &'a StateTax,
     pub state_code: &'static str,
     /// Days since 1970-01-01.
     pub day: i32,
     pub is_interstate: bool,
-    /// True if the state's file lists only addresses with a local tax: elsewhere in their ZIP codes
-    /// only the state taxes.
+    /// True if the state's file lists only addresses with a local tax. At all other addresses in
+    /// their ZIP codes, only the state taxes sales.
     lists_only_taxed_addresses: bool,
 }
 
 impl<'a> Search<'a> {
-    /// Prepares a lookup; returns `None` if nothing is known of the state.
+    /// Prepares a lookup. Returns `None` if nothing is known about the state.
     pub fn new(
         call: &Call<'a>,
         state_code: &'static str,
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
         self.rules.effective_day(self.rule)
     }
 
-    /// Returns the state's rules on goods for the day.
+    /// Returns the state's rules for goods on the day.
     pub fn rules_of_goods(&self) -> StateRules<'a> {
         StateRules {
             table: self.taxability,
@@ -161,8 +161,8 @@ impl<'a> Search<'a> {
         self.rules.columns.state_name.at(self.rule)
     }
 
-    /// Finds the place in the boundary records; returns `None` if no record of the day covers it. A
-    /// place outside every city never matches a record with a city's tax.
+    /// Finds the place in the boundary records. Returns `None` if no record for the day covers the
+    /// place. A place outside every city never matches a record with a city's tax.
     pub fn by_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
         let Some(mut matches) = self.in_boundaries(location) else {
             return self.outside(location);
@@ -184,7 +184,7 @@ impl<'a> Search<'a> {
     }
 
     /// Matches a place outside every city, in a county that no list of cities and counties names.
-    /// Only the state taxes it, apart from districts that are not known here.
+    /// Such a place has only the state's tax, apart from districts that are not known here.
     fn outside(&self, location: &Location) -> Option<Matches<'a>> {
         let (counties, state_fips) = (self.counties(location), state::fips(self.state_code)?);
         let is_here = counties.iter().any(|county| county.starts_with(state_fips))
@@ -207,8 +207,8 @@ impl<'a> Search<'a> {
         of_zip.or_else(|| self.by_place(location))
     }
 
-    /// Returns every record of any day that covers the place. It separates an unknown place from a
-    /// day without records.
+    /// Returns all records that cover the place, whatever their days. They distinguish an unknown
+    /// place from a day without records.
     pub fn hits_of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
         let zips: Vec<u32> = location
             .zip()
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds the address ranges of a ZIP code. If only taxed addresses are listed, the rest of the
-    /// code has the state's tax alone.
+    /// ZIP code has only the state's tax.
     fn with_addresses(
         &self,
         zip: u32,
@@ -286,8 +286,8 @@ impl<'a> Search<'a> {
         hits.into_iter().filter(is_on).collect()
     }
 
-    /// Finds records that cover an address: parts of a building before the whole, then the narrower
-    /// range first.
+    /// Finds records that cover an address. Records for a part of a building come before records
+    /// for the entire building, and narrower ranges come before wider ones.
     fn by_address(&self, zip: u32, location: &Location) -> Option<Matches<'a>> {
         let boundaries = self.state.boundaries.iter();
         let fits = boundaries.flat_map(|boundaries| {
@@ -319,7 +319,7 @@ impl<'a> Search<'a> {
         Some(Matches::new(Level::Address, distinct(hits)))
     }
 
-    /// Finds records of the narrowest range of ZIP+4 codes; a wide range is the default for the
+    /// Finds records with the narrowest range of ZIP+4 codes. A wide range is the default for the
     /// ranges inside it.
     fn by_zip9(&self, location: &Location) -> Option<Matches<'a>> {
         let zip9 = location.zip9()?;
@@ -349,7 +349,7 @@ impl<'a> Search<'a> {
         (!sets.is_empty()).then(|| Matches::new(level, sets))
     }
 
-    /// Combines the parts of a ZIP code into a result for the whole.
+    /// Combines the parts of a ZIP code into a result for the entire ZIP code.
     fn by_parts_of_zip(&self, zip: u32) -> Option<Matches<'a>> {
         let sets = self.with_addresses(
             zip,
@@ -363,7 +363,7 @@ impl<'a> Search<'a> {
         (!sets.is_empty()).then(|| Matches::new(level, sets))
     }
 
-    /// Finds a named place; if no record has the name, all areas of its county.
+    /// Finds a named place, or all areas of its county if no record has the name.
     fn by_place(&self, location: &Location) -> Option<Matches<'a>> {
         let (counties, names) = (self.counties(location), self.places(location));
         let of_name = |name: &String| {
@@ -426,8 +426,8 @@ impl<'a> Search<'a> {
             .is_empty()
     }
 
-    /// Returns the jurisdictions common to all sets; only the state's tax if a part of their
-    /// counties may be in none of them.
+    /// Returns the jurisdictions common to all sets. Returns only the state's tax if a part of
+    /// their counties may be in none of the sets.
     pub fn common(
         &self,
         location: &Location,
@@ -458,7 +458,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Name of the city used in the lookup, from the address or the ZIP code.
+    /// Returns the name of the city used in the lookup, from the address or the ZIP code.
     pub fn city_name<'l>(&'l self, location: &'l Location) -> &'l str {
         let of_zip = self.zips.zip(location.zip_row).filter(|(zips, row)| {
             !zips
@@ -477,7 +477,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Finds a city without a ZIP code: a named place, or the areas of its ZIP codes.
+    /// Finds a city without a ZIP code, either as a named place or by the areas of the city's ZIP
+    /// codes.
     fn by_city(&self, location: &Location) -> Option<Matches<'a>> {
         self.by_place(location).or_else(|| {
             let sets = self
@@ -489,8 +490,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// City names of the place, normalised for comparison: the address's city if the ZIP code lists
-    /// it, otherwise the cities of the ZIP code.
+    /// Returns the city names of the place, normalised for comparison: the address's city if the
+    /// ZIP code lists it, otherwise the cities of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
         if location.is_unincorporated {
             return Vec::new();
@@ -509,7 +510,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// FIPS codes of the counties that the place's ZIP code touches, or any ZIP code of the city.
+    /// Returns the FIPS codes of the counties that the place's ZIP code touches. If no ZIP code is
+    /// given, returns the counties that the city's ZIP codes touch.
     fn counties(&self, location: &Location) -> Vec<String> {
         let Some(zips) = self.zips else {
             return Vec::new();
@@ -552,7 +554,7 @@ impl<'a> Search<'a> {
         matches!(self.method(), "boundaries" | "places" | "counties")
     }
 
-    /// Method by which a rate of the state is found.
+    /// Returns the method by which a rate in the state is found.
     pub fn method(&self) -> &'a str {
         self.rules.columns.method.at(self.rule)
     }
@@ -562,7 +564,7 @@ impl<'a> Search<'a> {
         self.state.boundaries.is_none() && self.has_local_rates()
     }
 
-    /// Returns true if districts tax on the day but cannot be located.
+    /// Returns true if districts tax sales on the day but cannot be located.
     pub fn lacks_districts(&self) -> bool {
         let taxes = |rates: &Rates| {
             rates.of_class(TaxClass::Special).any(|row| {
@@ -573,8 +575,9 @@ impl<'a> Search<'a> {
     }
 
     /// Ranks a set of jurisdictions by its distance from the named city. A set without the tax of a
-    /// city of that name ranks lower, then one outside the county that lists most of the city's ZIP
-    /// codes. All sets rank equally if a ZIP code is given, because it determines the place.
+    /// city with that name ranks lower. A set outside the county that lists most of the city's ZIP
+    /// codes ranks lower still. All sets rank equally if a ZIP code is given, because it determines
+    /// the place.
     pub fn rank(&self, location: &Location) -> impl Fn(&Jurisdictions) -> u8 + use<'a> {
         let is_named = location.address.zip.is_empty();
         let codes: Vec<&str> = self
@@ -599,7 +602,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Code of the county that lists most ZIP codes of the city.
+    /// Returns the code of the county that lists most of the city's ZIP codes.
     fn listed_county(&self, location: &Location) -> Option<String> {
         let zips = self.zips?;
         let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
@@ -629,9 +632,9 @@ impl<'a> Search<'a> {
             .any(|rates| rates.on(class, code, self.day).next().is_some())
     }
 
-    /// Finds county and city by name, for a state with rates but without boundaries.
+    /// Finds the county and city by name, for a state with rates but without boundaries.
     pub fn by_name(&self, location: &Location) -> Option<Matches<'a>> {
-        // A ZIP code may belong to another state than the requested one.
+        // A ZIP code may belong to a different state than the requested one.
         let state_fips = state::fips(self.state_code)?;
         let counties: Vec<String> = self
             .counties(location)
@@ -650,7 +653,8 @@ impl<'a> Search<'a> {
         if counties.is_empty() {
             return None;
         }
-        // If only counties tax, a county whose rows are for other days is unknown on this day.
+        // If only counties have a local tax, a county whose rows are for other days is unknown on
+        // this day.
         let is_listed = |code: &str| {
             self.method() == "counties"
                 && self
@@ -697,7 +701,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// FIPS codes of a ZIP code's counties: all that its area touches, or the county of its place.
+/// Returns the FIPS codes of a ZIP code's counties: all counties that its area touches, or the
+/// county of its place.
 fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
     let touched: Vec<String> = zips.counties.as_ref().map_or_else(Vec::new, |counties| {
         counties
@@ -716,7 +721,7 @@ fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
     }
 }
 
-/// Keeps one record for each set of jurisdictions: the one that began last.
+/// Keeps one record for each set of jurisdictions: the record that began last.
 fn distinct<'a>(hits: impl IntoIterator<Item = Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
     let mut found: Vec<Hit<'a>> = Vec::new();
     for hit in hits {

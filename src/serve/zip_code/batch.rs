@@ -15,7 +15,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// Maximum number of items of a batch.
+/// Maximum number of items in a batch.
 const MAX_ITEMS: usize = crate::http::body::MAX_BATCH_ITEMS;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -33,10 +33,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 request! {
     struct ZipBatchRequest {
-        /// ZIP codes; duplicates are allowed. Each counts as one request.
+        /// ZIP codes; duplicates are allowed. Each ZIP code counts as one request.
         #[schemars(length(min = 1, max = MAX_ITEMS))]
         zips: Vec<String>,
-        /// Fields of each result besides `input`, `zip` and `provenance`; all if absent.
+        /// Fields of each result other than `input`, `zip` and `provenance`; all fields if absent.
         #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"title": "ZipField", "type": "string", "enum": FIELDS}))]
         fields: Option<Vec<String>>,
     }
@@ -76,7 +76,8 @@ struct ZipBatch<'a>(Vec<BatchItem<'a, RequestedZip<'a>, Zip<'a>>>);
 #[schemars(inline)]
 struct RequestedZip<'a>(&'a str);
 
-/// Answers `POST /v1/zip/batch`: the data of each code in request order, or the problem with it.
+/// Answers `POST /v1/zip/batch`: the data for each code in request order, or the problem with the
+/// code.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
     let ZipBatchRequest {

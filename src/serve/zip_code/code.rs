@@ -20,8 +20,8 @@ pub fn published<'a>(call: &Call<'a>) -> Result<&'a Zips> {
 /// Finds a ZIP code.
 ///
 /// # Errors
-/// `invalid_parameter` if the text is not five digits or nine with a hyphen; `not_found` if the
-/// code does not exist.
+/// `invalid_parameter` if the text is not five digits, or nine digits with a hyphen; `not_found` if
+/// the code does not exist.
 pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Record<'a>> {
     let (code, _) = zip_of(input)
         .filter(|_| input.len() != 9)

@@ -25,7 +25,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of the fields to return; all when absent.
+        /// Comma-separated list of the fields to return; all fields when absent.
         fields: Vec<&'a str> = Kind::Word(&FIELDS),
         ..RELEASE, ..AS_OF,
     }

@@ -1,4 +1,4 @@
-//! ZIP codes: one, many in a request, and those around one.
+//! Serves ZIP codes: a single code, many codes in one request, and the codes around a code.
 
 mod batch;
 mod code;

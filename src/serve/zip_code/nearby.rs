@@ -1,5 +1,5 @@
-//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are measured
-//! between points, regardless of areas.
+//! Answers `GET /v1/zip/{zip}/nearby`: the ZIP codes around a ZIP code, nearest first. Distances
+//! are measured between points, regardless of areas.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ query! {
     pub struct Parameters<'a> {
         /// Great-circle distance between the codes' points, statute miles.
         radius_mi: f64 = Kind::Number { min: 0.1, max: 100.0 }.or("10.0"),
-        /// Only codes of this kind.
+        /// Limits the list to codes of this kind.
         r#type: Option<&'a str> = Kind::OneOf("zip.zip", "type"),
         /// `true`: include the code itself.
         include_self: Option<bool> = Kind::Flag,
@@ -144,14 +144,14 @@ struct NearbyZip<'a> {
     lat: Float,
     #[schemars(extend("$field" = "zip.zip/lon", "nullable" = false))]
     lon: Float,
-    /// Great circle between the codes' points, statute miles, rounded to 0.01.
+    /// Great-circle distance between the codes' points, statute miles, rounded to 0.01.
     #[schemars(range(min = 0))]
     distance_mi: Decimal,
     /// `centroid`: the distance is measured between the points of the two ZIP codes, not between
     /// their borders.
     #[schemars(extend("enum" = ["centroid"]))]
     basis: &'static str,
-    /// Record of the ZIP code in `zip.zip`.
+    /// Provenance of the ZIP code's record in `zip.zip`.
     provenance: Provenance<'a>,
 }
 

@@ -1,4 +1,5 @@
-//! Shows a ZIP code with the fields that the caller chose, and the records behind them.
+//! Builds a ZIP code for answers, with the fields that the caller selected and the underlying
+//! records.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,14 +16,14 @@ use crate::release::provenance::Provenance;
 use crate::tax::figures::rate;
 use crate::tax::range::{Range, Unknown, range_of_zip};
 
-/// Fields that a caller may choose; `zip`, `input` and `provenance` are always included.
+/// Fields that a caller may select; `zip`, `input` and `provenance` are always included.
 #[rustfmt::skip]
 pub const FIELDS: [&str; 22] = [
     "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
     "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax", "sales_tax_null_reason",
 ];
 
-/// The fields to answer.
+/// Fields to include in the answer.
 #[derive(Debug)]
 pub struct Chosen(Option<Vec<String>>);
 
@@ -38,7 +39,7 @@ impl Chosen {
     }
 }
 
-/// One ZIP code of a release.
+/// One ZIP code in a release.
 #[derive(Clone, Copy)]
 pub struct Record<'a> {
     pub call: &'a Call<'a>,
@@ -51,7 +52,7 @@ pub struct Record<'a> {
 /// With `fields`, only the requested optional fields are present.
 #[derive(Serialize, JsonSchema)]
 pub struct Zip<'a> {
-    /// ZIP code exactly as the request gave it.
+    /// ZIP code exactly as given in the request.
     input: &'a str,
     #[schemars(extend("$field" = "zip.zip/zip"))]
     zip: &'a str,
@@ -79,7 +80,7 @@ pub struct Zip<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("$field" = "zip.zip/state_fips"))]
     state_fips: Option<Option<&'a str>>,
-    /// County of the place; null for military mail.
+    /// County of the ZIP code's place; null for military mail.
     #[serde(skip_serializing_if = "Option::is_none")]
     county: Option<Option<ZipCounty<'a>>>,
     /// Counties in which the ZIP code lies.
@@ -123,10 +124,10 @@ pub struct Zip<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax: Option<Option<ZipSalesTax>>,
     /// Reason for a null `sales_tax`: the release lacks the state's local rates for the current
-    /// day; the state's list has no rate of the city; or the release lacks a rate of the place.
+    /// day; the state's list has no rate for the city; or the release lacks a rate for the place.
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax_null_reason: Option<Option<Unknown>>,
-    /// Records behind the answer.
+    /// Provenance of the records from which the answer was built.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -163,8 +164,8 @@ struct ZipZcta<'a> {
 /// Metrics of the ZCTA that represents the ZIP code, by key, and their vintage.
 #[derive(Serialize, JsonSchema)]
 struct ZipDemographics<'a> {
-    // Uses the text that its table stores: building it for each code would dominate the answer's
-    // time.
+    // Uses the text stored in the metric table, because building it for each code would dominate
+    // the answer's time.
     #[serde(flatten)]
     metrics: Members<&'a str, Text<'a, Metric<'a>>>,
     /// Survey vintage of the figures.
@@ -181,7 +182,7 @@ struct ZipSalesTax {
     /// Day for which the rates hold.
     #[schemars(with = "Date")]
     as_of: jiff::civil::Date,
-    /// How rates are located: `full` by boundaries, `partial` only by the names of places.
+    /// How rates are located: `full` by boundaries, `partial` only by place names.
     #[schemars(extend("enum" = ["full", "partial"]))]
     coverage: &'static str,
 }
@@ -239,7 +240,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Adds the notices of the included fields.
+    /// Adds the notices for the included fields.
     pub fn note(&self, meta: &mut Meta, chosen: &Chosen) {
         let (code, state) = (self.zips.codes.at(self.row), self.zips.states.at(self.row));
         if let Some(region) = self
@@ -286,7 +287,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns the tabulation area that represents the code, if the release contains it.
+    /// Returns the ZCTA that represents the code, if the release contains it.
     fn area(&self) -> Option<Area<'a>> {
         let code = self.zips.zctas.get(self.row)?;
         Area::find(
@@ -338,7 +339,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns the records behind the included fields.
+    /// Returns the provenance of the records from which the included fields come.
     fn provenance(
         &self,
         chosen: &Chosen,

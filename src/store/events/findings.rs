@@ -1,4 +1,4 @@
-//! Writes the file of feed entries that could not be read, each once. Its size is bounded.
+//! Writes unreadable feed entries to a file of bounded size, each entry once.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::Issue;
 
-/// Maximum size of the file; then it is renamed and replaces the previous second file.
+/// Maximum size of the file. A full file is renamed and replaces the previously renamed file.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// The file of unreadable feed entries. A feed shows the same entry repeatedly, so each is written
-/// once.
+/// The file of unreadable feed entries. A feed shows the same entry repeatedly, so each entry is
+/// written only once.
 pub struct Findings {
     path: PathBuf,
     known: HashSet<Digest>,
 }
 
 impl Findings {
-    /// Opens the file in a home.
+    /// Opens the findings file in a home.
     pub fn open(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("findings.jsonl");
         let mut known = HashSet::new();
@@ -37,7 +37,7 @@ impl Findings {
         Ok(Self { path, known })
     }
 
-    /// Writes the issues that are new and returns their number.
+    /// Writes the new issues and returns how many were new.
     pub fn add(&mut self, mut issues: Vec<Issue>) -> Result<usize> {
         issues.retain(|issue| self.known.insert(fingerprint(issue)));
         if issues.is_empty() {
@@ -52,7 +52,7 @@ impl Findings {
     }
 }
 
-/// Returns the identity of an issue, independent of its position in the feed.
+/// Returns a digest that identifies an issue, independent of its position in the feed.
 fn fingerprint(issue: &Issue) -> Digest {
     let text = issue.source_text.as_deref().unwrap_or(&issue.detail);
     Digest::sha256(

@@ -1,4 +1,4 @@
-//! Finds the time of the log's last event by reading from its end.
+//! Finds the time of the last event in the log by reading the log from its end.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,14 +8,15 @@ use crate::Home;
 use crate::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 
-/// Bytes that are read from a segment's end: many events, which have some hundred bytes each.
+/// Number of bytes to read from the end of a segment. They contain many events of a few hundred
+/// bytes each.
 const TAIL_BYTES: u64 = 1 << 18;
 
-/// Number of segments that are searched: a new one begins empty.
+/// Number of segments to search. More than one is needed because a new segment starts empty.
 const SEGMENTS: usize = 3;
 
-/// Returns when the newest event of the log was seen, RFC 3339 UTC. Returns `None` without a log or
-/// without an event at its end.
+/// Returns when the newest event in the log was seen, RFC 3339 UTC. Returns `None` if the log does
+/// not exist or has no event at its end.
 pub fn last_event_at(home: &Home) -> Result<Option<String>> {
     let found = segments(&home.stream_dir().join("log"))?;
     for (_, path) in found.iter().rev().take(SEGMENTS) {
@@ -28,7 +29,7 @@ pub fn last_event_at(home: &Home) -> Result<Option<String>> {
 
 fn tail(path: &Path) -> Result<Vec<u8>> {
     let mut file = match open_file(path) {
-        // The follower deletes old segments.
+        // The follower may have deleted an old segment.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         file => file.at("open", path)?,
     };
@@ -40,7 +41,7 @@ fn tail(path: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Returns the last event; truncated lines at both ends are skipped.
+/// Returns the time of the last event. Skips truncated lines at both ends.
 fn last_of(text: &[u8]) -> Option<String> {
     text.rsplit(|byte| *byte == b'\n')
         .find_map(|line| match serde_json::from_slice(line) {

@@ -14,29 +14,29 @@ use crate::{Home, durable};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::AccessionNumber;
 
-/// Size at which a new segment is started.
+/// Segment size at which a new segment is started.
 const SEGMENT_BYTES: u64 = 8 << 20;
 
-/// Age at which a new segment is started, so that old events can be deleted.
+/// Segment age at which a new segment is started, so that old events can be deleted.
 const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
 
-/// Largest sequence number: every JSON reader represents integers up to here exactly.
+/// Largest sequence number. Every JSON reader represents integers up to this value exactly.
 const LAST_SEQ: u64 = 1 << 53;
 
-/// Retention of events. Longer than [`REPLAY`](super::REPLAY), because an entry in a late index is
-/// compared with what earlier events knew about the filing.
+/// Retention period of events. It is longer than [`REPLAY`](super::REPLAY), because an entry in a
+/// late index is compared with what earlier events stated about the filing.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The log, open for writing by one process at a time.
+/// The event log, which one process at a time can open for writing.
 pub struct EventLog {
     folder: PathBuf,
     accessions_file: PathBuf,
     _lock: File,
-    /// Complete segments, oldest first: path, last number, time of the last event.
+    /// Complete segments, oldest first: path, last sequence number, and time of the last event.
     closed: Vec<(PathBuf, u64, Timestamp)>,
     current: Current,
     next_seq: u64,
-    /// Time of the last event. The next event is not earlier, even if the clock goes back.
+    /// Time of the last event. The next event is not earlier, even if the clock is set back.
     last_seen_at: Timestamp,
     forgotten: HashSet<AccessionNumber>,
 }
@@ -45,11 +45,11 @@ struct Current {
     path: PathBuf,
     file: File,
     size_bytes: u64,
-    /// Time of its first event.
+    /// Time of the segment's first event.
     first_event_at: Option<Timestamp>,
 }
 
-/// An event without a number.
+/// An event that has no sequence number yet.
 pub struct NewEvent {
     pub event: EventKind,
     pub accession_number: AccessionNumber,
@@ -63,8 +63,8 @@ impl EventLog {
     /// `take`, oldest first. Truncates a line that a killed follower left incomplete.
     ///
     /// # Errors
-    /// `Busy`, when another follower has it open; `Store`, when it cannot be read or is damaged
-    /// before its last commit.
+    /// `Busy`, when another follower has the log open; `Store`, when the log cannot be read or is
+    /// damaged before its last commit.
     pub fn open(home: &Home, mut take: impl FnMut(Event)) -> Result<Self> {
         let root = home.stream_dir();
         let folder = root.join("log");
@@ -111,8 +111,8 @@ impl EventLog {
                 ));
             } else {
                 if !read.is_committed {
-                    // A segment with a successor is durable; only its commit line may have been
-                    // lost with the power.
+                    // A segment with a successor is durable. Only its commit line may have been
+                    // lost in a power failure.
                     append_commit(path, next_seq - 1)?;
                 }
                 closed.push((path.clone(), next_seq - 1, last_seen_at));
@@ -154,13 +154,14 @@ impl EventLog {
         &self.forgotten
     }
 
-    /// Returns the number of the last event; 0 before the first.
+    /// Returns the sequence number of the last event, or 0 if the log has no events.
     pub fn last_seq(&self) -> u64 {
         self.next_seq - 1
     }
 
-    /// Numbers events and appends them durably as one batch: readers see all of it or none. After a
-    /// kill in between, the next opening keeps a prefix of the batch. Returns the numbered events.
+    /// Numbers events and appends them durably as one batch. Readers see either the entire batch or
+    /// none of it. If the process is killed in between, the next opening keeps a prefix of the
+    /// batch. Returns the numbered events.
     ///
     /// # Errors
     /// `Store`, when the file cannot be written. The log must then be reopened.
@@ -209,12 +210,12 @@ impl EventLog {
         Ok(numbered)
     }
 
-    /// Appends events that another log has numbered. They need not be durable, because they can be
-    /// copied again.
+    /// Appends events that another log has numbered. The write need not be durable, because the
+    /// events can be copied again.
     ///
     /// # Errors
-    /// `Store`, when they do not follow the last event, or the file cannot be written. The log must
-    /// then be reopened.
+    /// `Store`, when the events do not follow the last event, or the file cannot be written. The
+    /// log must then be reopened.
     pub fn replicate(&mut self, events: Vec<Event>) -> Result<()> {
         let Some(last) = events.last() else {
             return Ok(());
@@ -244,7 +245,7 @@ impl EventLog {
         self.commit()
     }
 
-    /// Deletes all events and continues with a number from another log.
+    /// Deletes all events and continues with a sequence number from another log.
     pub fn begin_at(&mut self, seq: u64) -> Result<()> {
         for (_, path) in segments(&self.folder)? {
             std::fs::remove_file(&path).at("delete", &path)?;
@@ -264,8 +265,8 @@ impl EventLog {
         Ok(())
     }
 
-    /// Deletes events beyond the retention and keeps their accession numbers. Returns the last
-    /// deleted number.
+    /// Deletes events that are past the retention period and keeps their accession numbers. Returns
+    /// the last deleted sequence number.
     pub fn prune(&mut self, now: Timestamp) -> Result<Option<u64>> {
         if self.is_due_for_successor(now) {
             self.begin_segment()?;
@@ -291,8 +292,8 @@ impl EventLog {
         Ok(pruned)
     }
 
-    /// Writes accession numbers before their events are deleted. After a kill in between, some are
-    /// written twice, which is harmless.
+    /// Writes accession numbers before the events are deleted. If the process is killed in between,
+    /// some numbers are written twice, which is harmless.
     fn remember(&mut self, accessions: &[AccessionNumber]) -> Result<()> {
         let new: Vec<AccessionNumber> = accessions
             .iter()
@@ -324,7 +325,7 @@ impl EventLog {
     }
 
     fn begin_segment(&mut self) -> Result<()> {
-        // Readers move on to the next segment, so the last commit of this one must be durable
+        // Readers move on to the next segment, so the last commit of this segment must be durable
         // first.
         self.current
             .file
@@ -348,8 +349,8 @@ impl EventLog {
         Ok(())
     }
 
-    /// Marks everything before as durable for readers. The line itself need not be durable: opening
-    /// the log writes it again.
+    /// Writes a commit line, which tells readers that all preceding events are durable. The commit
+    /// line itself need not be durable, because opening the log writes it again.
     fn commit(&mut self) -> Result<()> {
         let line = Line::Committed {
             committed: self.next_seq - 1,
@@ -405,8 +406,8 @@ fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Reads the accession numbers. Ignores a last line that a killed follower left incomplete, because
-/// its event still exists.
+/// Reads the accession numbers of deleted events. Ignores a last line that a killed follower left
+/// incomplete, because the event still exists in that case.
 fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
     let text = match read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
@@ -438,19 +439,19 @@ fn damaged(path: &Path, line: usize, reason: &str) -> Error {
         .hint("the log is damaged: restore the segment from a backup, or move the folder `stream` away to start a new log")
 }
 
-/// One segment, read completely.
+/// A segment that was read completely.
 struct Segment {
     events: Vec<Event>,
-    /// The number after its last event.
+    /// The sequence number after the segment's last event.
     next_seq: u64,
-    /// Length up to the end of the last readable line.
+    /// Length in bytes up to the end of the last readable line.
     whole_bytes: u64,
-    /// True if a commit follows its last event.
+    /// True if a commit follows the last event.
     is_committed: bool,
 }
 
 impl Segment {
-    /// Reads a segment. Only the last segment may be torn, after its last commit.
+    /// Reads a segment. Only the last segment may be incomplete, and only after its last commit.
     fn read(path: &Path, first_seq: u64, may_be_torn: bool) -> Result<Self> {
         let text = read_file(path).at("read", path)?;
         let mut segment = Self {
@@ -465,9 +466,9 @@ impl Segment {
                 .strip_suffix(b"\n")
                 .and_then(|line| serde_json::from_slice::<Line>(line).ok());
             if let Some((line, reason)) = torn {
-                // A commit is written after the lines before it are durable, so the file was
-                // damaged since. Without a commit, the rest belongs to the same batch, any part of
-                // which may be missing.
+                // A commit is written only after the preceding lines are durable, so the file has
+                // been damaged since. If no commit follows, the remaining lines belong to the same
+                // batch, any part of which may be missing.
                 if matches!(whole, Some(Line::Committed { .. })) {
                     return Err(damaged(path, line, reason));
                 }
@@ -511,7 +512,7 @@ impl Segment {
             Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => {
                 Err(damaged(path, line, reason))
             }
-            // An event written to this file would have no header line before it.
+            // An event written to this file would not be preceded by a header line.
             _ if segment.whole_bytes == 0 => Err(damaged(path, 1, "is missing: the file is empty")),
             _ => Ok(segment),
         }

@@ -1,19 +1,19 @@
-//! Stores filings as they appear in the publisher's feeds: one follower appends to the log, any
+//! Stores filings as they appear in the publisher's feeds. One follower appends to the log, and any
 //! number of servers read it.
 //!
 //! ```text
-//! HOME/stream/log/<first seq>.jsonl   segments; the first line has format and first number, then events and commits, in order
+//! HOME/stream/log/<first seq>.jsonl   segments; the first line states format and first number; events and commits follow in order
 //! HOME/stream/accessions.txt          accession numbers of filings whose events were deleted
 //! HOME/stream/findings.jsonl          feed entries that could not be read
-//! HOME/stream/state.json              days reconciled, and the last answer of each feed
+//! HOME/stream/state.json              reconciled days, and the last response of each feed
 //! HOME/stream/lock                    held by the follower
 //!
-//! append: write the batch ─▶ sync ─▶ commit line          readers take events that a commit line follows
-//! open:   truncate what is torn after the last commit ─▶ sync ─▶ commit line
+//! append: write the batch ─▶ sync ─▶ commit line          readers take only committed events
+//! open:   truncate incomplete lines after the last commit ─▶ sync ─▶ commit line
 //! ```
 //!
-//! Numbers only grow. A number that a reader may have seen is never used again, because readers see
-//! committed events only and commits are durable.
+//! Sequence numbers only increase. A number that a reader may have seen is never reused, because
+//! readers see only committed events and commits are durable.
 
 mod findings;
 mod last;
@@ -33,13 +33,13 @@ pub(super) use state::STATE_FORMAT_VERSION;
 pub use state::{FeedState, FollowState, Reconciled};
 pub use tail::EventTail;
 
-/// Format of the log; readers refuse a newer one.
+/// Format of the log; readers reject newer formats.
 pub const EVENT_FORMAT_VERSION: u32 = 1;
 
 /// How far back a reader may request events.
 pub const REPLAY: SignedDuration = SignedDuration::from_hours(72);
 
-/// A new filing, or new facts about one.
+/// A new filing, or new information about a known filing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Sequence number in this log, from 1.
@@ -51,7 +51,7 @@ pub struct Event {
     pub source: Feed,
     /// URL of the request.
     pub source_url: String,
-    /// Everything known about the filing at that time.
+    /// Everything known about the filing at the time of the event.
     pub filing: StreamFiling,
 }
 
@@ -59,13 +59,13 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A filing that was not known. Once for each accession number.
+    /// A filing that was not known before. Occurs once for each accession number.
     Filing,
-    /// New facts about a known filing: a party, a form, a field.
+    /// New information about a known filing: a party, a form, or a field.
     Update,
 }
 
-/// Publication in which a filing was seen.
+/// Feed or index in which a filing was seen.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -75,7 +75,7 @@ pub enum Feed {
     Getcurrent,
     /// The feed of filings with financial data.
     Rss,
-    /// The index of a whole day, published the morning after.
+    /// The index of an entire day, published the following morning.
     DailyIndex,
 }
 
@@ -90,21 +90,22 @@ impl Feed {
     }
 }
 
-/// A filing as the feeds describe it. Fields that no feed has stated yet are null or empty.
+/// A filing as the feeds describe it. Fields that no feed has supplied yet are null or empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamFiling {
-    /// RFC 3339 UTC.
+    /// When the filing was first seen, RFC 3339 UTC.
     pub first_seen_at: String,
-    /// Form types in the order they were seen: an index may list a filing under two.
+    /// Form types in the order in which they were seen. An index may list a filing under two form
+    /// types.
     pub forms: Vec<String>,
-    /// `YYYY-MM-DD`.
+    /// Filing date, `YYYY-MM-DD`.
     pub filed_date: Option<String>,
-    /// RFC 3339 UTC.
+    /// When the filing was accepted, RFC 3339 UTC.
     pub accepted_at: Option<String>,
-    /// `YYYY-MM-DD`.
+    /// Period of report, `YYYY-MM-DD`.
     pub period_of_report: Option<String>,
     pub entities: Vec<StreamEntity>,
-    /// Items of a current report.
+    /// Item numbers of a current report.
     pub items: Vec<String>,
     pub file_number: Option<String>,
     pub primary_document: Option<String>,
@@ -115,7 +116,7 @@ pub struct StreamFiling {
 /// A party of a filing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamEntity {
-    /// Ten digits.
+    /// CIK with ten digits.
     pub cik: String,
     pub name: Option<String>,
     /// `filer`, `subject`, `filed_by`, `reporting`, `issuer`, `depositor`.
@@ -123,7 +124,7 @@ pub struct StreamEntity {
     pub sic: Option<String>,
 }
 
-/// A line of a segment.
+/// A line in a segment.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Line {

@@ -1,4 +1,5 @@
-//! Reads and writes the follower's state: days reconciled, and the last answer of each feed.
+//! Reads and writes the follower's state: the days that were reconciled, and the last response of
+//! each feed.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +11,17 @@ use pubdata_core::error::{Error, IoExt, Result};
 
 pub(crate) const STATE_FORMAT_VERSION: u32 = 1;
 
-/// Number of reconciled days that are kept.
+/// Maximum number of reconciled days to keep.
 const DAYS: usize = 100;
 
-/// State of the follower that is not in its log.
+/// State of the follower that is not contained in the log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FollowState {
     format_version: u32,
-    /// The publisher's day on which the log began, `YYYY-MM-DD`.
+    /// The day on which the log began, in the publisher's time zone, `YYYY-MM-DD`.
     #[serde(rename = "begun_on")]
     pub started_on: String,
-    /// Days whose index was read, `YYYY-MM-DD`.
+    /// Results for days whose index was read, by day in the format `YYYY-MM-DD`.
     pub reconciled: BTreeMap<String, Reconciled>,
     pub feeds: BTreeMap<Feed, FeedState>,
 }
@@ -28,22 +29,22 @@ pub struct FollowState {
 /// Result of reconciling a day with its index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconciled {
-    /// RFC 3339 UTC.
+    /// When the day was reconciled, RFC 3339 UTC.
     pub at: String,
     pub filings: usize,
-    /// Filings in the index that no feed had shown.
+    /// Number of filings in the index that no feed had shown.
     pub missed: usize,
 }
 
 /// State of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
-    /// RFC 3339 UTC.
+    /// Time of the last request, RFC 3339 UTC.
     #[serde(rename = "asked_at")]
     pub requested_at: Option<String>,
     /// Time of the last successful read, RFC 3339 UTC.
     pub read_at: Option<String>,
-    /// Why the last read failed.
+    /// Why the last read failed; `None` if it succeeded.
     pub failure: Option<String>,
 }
 
@@ -51,7 +52,7 @@ impl FollowState {
     /// Reads the state of a home, or creates a new one.
     ///
     /// # Errors
-    /// `Store`, when it cannot be read or is of a newer format.
+    /// `Store`, when the state cannot be read or has a newer format.
     pub fn read(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("state.json");
         let bytes = match files::read_file(&path) {

@@ -1,5 +1,5 @@
-//! Reads the event log while another process writes it. Takes only events that a commit follows,
-//! and detects when the log was replaced.
+//! Reads the event log while another process writes to it. Returns only committed events, and
+//! detects when the log has been replaced.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -9,19 +9,21 @@ use crate::Home;
 use crate::files::open_file;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Reads the log of a home from its oldest event, and then follows what is appended. Never writes.
+/// Reads a home's event log from the oldest event, and then follows newly appended events. Never
+/// writes.
 #[derive(Debug, Clone)]
 pub struct EventTail {
     folder: PathBuf,
-    /// The current segment: its first number and the bytes consumed.
+    /// The current segment: its first sequence number and the number of bytes consumed.
     position: Option<(u64, u64)>,
-    /// Events that no commit follows yet.
+    /// Events that are not committed yet.
     held: Vec<Event>,
     next_seq: u64,
 }
 
 impl EventTail {
-    /// Starts at the log's oldest event and reads nothing yet. The log need not exist.
+    /// Creates a reader that starts at the log's oldest event, without reading anything yet. The
+    /// log need not exist.
     pub fn new(home: &Home) -> Self {
         Self {
             folder: home.stream_dir().join("log"),
@@ -31,18 +33,18 @@ impl EventTail {
         }
     }
 
-    /// Returns the number of the last event taken; `None` while the log does not exist.
+    /// Returns the sequence number of the last event returned; `None` while the log does not exist.
     pub fn last_seq(&self) -> Option<u64> {
         self.next_seq.checked_sub(1)
     }
 
-    /// Returns the events committed since the last call. If the log was replaced, as after
-    /// restoring a backup, reads it from its beginning.
+    /// Returns the events committed since the last call. If the log was replaced, for example by
+    /// restoring a backup, reads it from the beginning.
     ///
     /// # Errors
-    /// `Store`, when it cannot be read, or is of a newer format.
+    /// `Store`, when the log cannot be read or has a newer format.
     pub fn read(&mut self) -> Result<Vec<Event>> {
-        // On an unreadable line, everything is read again the next time, so the state must not
+        // If a line is unreadable, everything is read again the next time, so the state must not
         // change.
         let mut next = self.clone();
         let taken = next.advance()?;
@@ -50,15 +52,15 @@ impl EventTail {
         Ok(taken)
     }
 
-    /// Returns the number after the last event taken or held.
+    /// Returns the sequence number after the last event returned or held.
     fn following(&self) -> u64 {
         self.next_seq.saturating_add(self.held.len() as u64)
     }
 
     fn advance(&mut self) -> Result<Vec<Event>> {
         let mut taken = Vec::new();
-        // A listed segment with a successor is complete, because the list is made before it is
-        // read.
+        // A listed segment that has a successor is complete, because the segments are listed before
+        // they are read.
         let segments = segments(&self.folder)?;
         let is_here = |position: &(u64, u64)| {
             segments
@@ -83,7 +85,7 @@ impl EventTail {
                 }
             };
             let mut file = match open_file(path) {
-                // Deleted since it was listed: it was old.
+                // The segment was old and has been deleted since it was listed.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 file => file.at("open", path)?,
             };

@@ -1,5 +1,5 @@
 //! Compares the status of tasks before and after a run, so that a problem is reported once when it
-//! appears and once when it is over.
+//! appears and once when it is resolved.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,26 @@ use super::history::{ChannelHistory, History, TaskStatus, is_run};
 use crate::LedgerEntry;
 use pubdata_core::ids::ReleaseId;
 
-/// Name and version of the message format, as in the documents of commands. Removing a field or
-/// changing its meaning increases the version.
+/// Name and version of the message format, as in the JSON output of commands. The version increases
+/// if a field is removed or its meaning changes.
 pub const MESSAGE_FORMAT: &str = "pubdata.message";
 pub const MESSAGE_VERSION: u32 = 1;
 
-/// Maximum number of characters of a reason; the ledger has all of it.
+/// Maximum number of characters in a reason. The ledger contains the full reason.
 const REASON: usize = 1000;
 
-/// Maximum number of events in the text line, and of characters of each one's reason.
+/// Maximum number of events in the text line, and maximum number of characters in the reason of an
+/// event in this line.
 const TOLD: usize = 5;
 const MAX_REASON_CHARS_IN_LINE: usize = 400;
 
-/// Kind of event, the most severe first.
+/// Kinds of events, most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A run failed; nothing was published.
     Failed,
-    /// A task was not rebuilt because its data violate the declaration or are not plausible.
+    /// A task was not rebuilt because its data violated the declaration or were implausible.
     Blocked,
     /// A task was not rebuilt because a source could not be fetched.
     Missing,
@@ -38,9 +39,9 @@ pub enum EventKind {
     Late,
     /// More records were quarantined than the declared warning level.
     Quarantined,
-    /// All problems of a task, or of the run, are over.
+    /// All problems of a task, or of the run, have been resolved.
     Recovered,
-    /// No event: a test of whether messages arrive.
+    /// A test message that reports no event, for checking whether messages arrive.
     Test,
 }
 
@@ -49,30 +50,30 @@ pub enum EventKind {
 pub struct Event {
     /// Kind of event; docs/OPERATIONS.md describes when each is reported.
     pub event: EventKind,
-    /// The task; null if the event concerns the run.
+    /// Id of the task; null if the event concerns the run.
     pub task_id: Option<String>,
-    /// Reason as text, 1,000 characters at most; null if unknown.
+    /// Reason as text, at most 1,000 characters; null if the reason is unknown.
     pub reason: Option<String>,
-    /// Next step of the operator; null if there is nothing to do.
+    /// Next step for the operator; null if no action is needed.
     pub next_step: Option<String>,
     /// The day since which an edition is late; null for other events.
     pub late_since: Option<Date>,
 }
 
-/// The changes since the previous run: `--hook` gets it on standard input and `--webhook` by POST,
-/// after a run with something to report.
+/// The changes since the previous run. After a run with something to report, the message is sent to
+/// `--hook` on standard input and to `--webhook` by POST.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Message {
-    // Common fields of all documents; the command line adds their schema.
+    // Common fields of all JSON documents; the command line adds their schema.
     #[schemars(skip)]
     pub format: &'static str,
     #[schemars(skip)]
     pub version: u32,
-    /// Summary in one line, which chats show.
+    /// One-line summary, shown by chat services.
     pub text: String,
-    /// The channel.
+    /// Name of the channel.
     pub channel: String,
-    /// The run.
+    /// Id of the run.
     pub run_id: String,
     /// When the run ended, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -82,10 +83,10 @@ pub struct Message {
     /// Outcome of the run.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed"]))]
     pub outcome: String,
-    /// Release of the channel; null if nothing was ever published.
+    /// Current release of the channel; null if nothing was ever published.
     #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// The events, the most severe first.
+    /// The events, most severe first.
     pub events: Vec<Event>,
 }
 
@@ -105,8 +106,8 @@ impl EventKind {
 }
 
 impl Message {
-    /// Compares the last run of a ledger with the previous run of its channel; `None` without a
-    /// change. Entries are oldest first.
+    /// Compares the last run in a ledger with the previous run on the same channel. Returns `None`
+    /// if nothing changed. Entries are sorted oldest first.
     pub fn for_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
@@ -202,7 +203,8 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
     })
 }
 
-/// Returns the problems of a task, by kind. Missing files of an optional task are no problem.
+/// Returns the kinds of problems that a task has. Missing files of an optional task do not count as
+/// a problem.
 fn active_problems(status: &TaskStatus) -> Vec<EventKind> {
     let is_needed = !status.is_optional;
     let kinds = [

@@ -1,15 +1,16 @@
 //! Predicts when the disk will be full from the growth of the home.
 
-/// Minimum number of runs and their time span in seconds: fewer are a coincidence.
+/// Minimum number of runs and minimum time span in seconds. A trend over less data may be a
+/// coincidence.
 const MIN_RUNS: usize = 3;
 const MIN_HISTORY_SECONDS: f64 = 2.0 * 86_400.0;
 
-/// Limit of the prediction in seconds.
+/// Maximum prediction horizon in seconds.
 const MAX_PREDICTION_SECONDS: f64 = 10.0 * 365.0 * 86_400.0;
 
-/// Returns the second at which `free_bytes` will be used up, by a least-squares line through the
-/// sizes. Returns `None` if the home does not grow, or with too few sizes. Sizes are seconds and
-/// bytes, oldest first.
+/// Predicts the time in seconds at which `free_bytes` will be used up, by fitting a least-squares
+/// line through the sizes. Returns `None` if the home does not grow or if there are too few sizes.
+/// Each size is a pair of seconds and bytes, oldest first.
 pub(super) fn full_at(sizes: &[(i64, u64)], free_bytes: u64) -> Option<i64> {
     let ((first, _), (last, _)) = (*sizes.first()?, *sizes.last()?);
     if sizes.len() < MIN_RUNS || ((last - first) as f64) < MIN_HISTORY_SECONDS {
@@ -43,7 +44,7 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    /// After a week that adds a gigabyte each day, ten gigabytes last ten days.
+    /// After a week of growth by one gigabyte per day, ten free gigabytes last ten days.
     #[test]
     fn evenly_growing_home_is_full_when_its_free_bytes_are_used() {
         let week: Vec<(i64, u64)> = (0..7)

@@ -1,5 +1,5 @@
-//! Evaluates the ledger from its first line to its last: how each channel's last run ended, the
-//! status of each task, the growth of the home.
+//! Evaluates the ledger from first line to last: how each channel's last run ended, the status of
+//! each task, and the growth of the home.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,33 @@ use jiff::civil::Date;
 
 use crate::{DiskUse, LedgerEntry, LedgerTask};
 
-/// Lowest exit code of a failed run: it neither published a release nor found it unchanged.
+/// Lowest exit code of a failed run. A failed run neither published a release nor found the release
+/// unchanged.
 pub const FAILED_FROM: u8 = 40;
 
-/// Number of home sizes that are kept, one per run.
+/// Number of home sizes to keep, one per run.
 const SIZES: usize = 30;
 
-/// A task that no run has named for this long, and that the release does not have, is no longer
-/// reported.
+/// A task is no longer reported if no run has named it for this long and the release does not
+/// contain it.
 const FORGOTTEN_AFTER_SECONDS: i64 = 30 * 86_400;
 
-/// The state after the last line of the ledger.
+/// State of the installation after the last ledger line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     pub channels: BTreeMap<String, ChannelHistory>,
     /// Disk use of the home at the end of the last run.
     pub disk: Option<DiskUse>,
-    /// Sizes of the home at the end of the last runs, in seconds and bytes, oldest first.
+    /// Size of the home at the end of recent runs, as pairs of seconds and bytes, oldest first.
     pub sizes: Vec<(i64, u64)>,
 }
 
-/// The runs of a channel.
+/// Summary of a channel's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelHistory {
     pub last: RunSummary,
-    /// End of the last run that published a release or found it unchanged, in seconds.
+    /// End time of the last run that published a release or found the release unchanged, in
+    /// seconds.
     pub succeeded_at: Option<i64>,
     /// Status of each task that runs have named.
     pub tasks: BTreeMap<String, TaskStatus>,
@@ -42,20 +44,20 @@ pub struct ChannelHistory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     pub run_id: String,
-    /// In seconds.
+    /// Start time in seconds.
     pub started_at: i64,
-    /// In seconds.
+    /// End time in seconds.
     pub ended_at: i64,
     pub exit_code: u8,
     pub outcome: String,
     pub release_id: Option<String>,
     pub error: Option<String>,
     pub fetched_bytes: Option<u64>,
-    /// Tasks by outcome.
+    /// Number of tasks by outcome.
     pub tasks: BTreeMap<String, usize>,
 }
 
-/// Status of a task after the last run that named it.
+/// Status of a task after the last run that named the task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskStatus {
     pub outcome: String,
@@ -63,18 +65,18 @@ pub struct TaskStatus {
     pub next_step: Option<String>,
     pub is_optional: bool,
     pub late_since: Option<Date>,
-    /// True if its last build quarantined more records than the declared warning level. Runs that
-    /// built nothing do not change it.
+    /// True if the task's last build quarantined more records than the declared warning level. Runs
+    /// that did not build the task leave this unchanged.
     pub is_above_warning_level: bool,
     pub findings: usize,
     pub duration_ms: u64,
-    /// End of the last run that named it, in seconds.
+    /// End time of the last run that named the task, in seconds.
     pub named_at: i64,
-    /// End of the last run that built it, or found it fresh, in seconds.
+    /// End time of the last run that built the task or found it fresh, in seconds.
     pub confirmed_at: Option<i64>,
-    /// End of the last run that built it, in seconds.
+    /// End time of the last run that built the task, in seconds.
     pub built_at: Option<i64>,
-    /// Number of consecutive runs, up to the last, that could not rebuild it.
+    /// Number of consecutive runs, up to the last run, that could not rebuild the task.
     pub failed_runs: u64,
 }
 
@@ -96,7 +98,7 @@ impl TaskStatus {
 }
 
 impl History {
-    /// Evaluates entries, oldest first.
+    /// Evaluates ledger entries, given oldest first.
     pub fn from_entries(entries: &[LedgerEntry]) -> Self {
         let mut history = Self::default();
         entries
@@ -139,7 +141,7 @@ impl History {
     }
 }
 
-/// Returns whether an entry is a run, and not a manual import or withdrawal.
+/// Returns whether an entry is a run, rather than a manual import or a withdrawal.
 pub(super) fn is_run(entry: &LedgerEntry) -> bool {
     entry.import.is_none()
         && (!entry.tasks.is_empty()
@@ -201,8 +203,8 @@ fn task_status(ledger_task: &LedgerTask, ended_at: i64, before: Option<&TaskStat
     }
 }
 
-/// Parses an instant of the ledger into seconds. Returns 0 if it is unreadable, which every alert
-/// treats as too long ago.
+/// Parses a timestamp in the ledger into seconds. Returns 0 if the timestamp is unreadable, which
+/// every alert treats as too long ago.
 pub(super) fn seconds(instant: &str) -> i64 {
     instant.parse::<Timestamp>().map_or(0, Timestamp::as_second)
 }

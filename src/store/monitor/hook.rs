@@ -1,4 +1,4 @@
-//! Runs the operator's own program with a message.
+//! Runs the operator's own program and passes it a message.
 
 use std::io::Write;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 use super::events::Message;
 use pubdata_core::error::{Error, Result};
 
-/// Time limit of the program.
+/// Time limit for the program.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Interval between two checks of whether it has ended.
+/// Interval between two checks of whether the program has exited.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Runs a command with a message as JSON on its standard input, and a summary in its environment.
-/// Arguments are split at whitespace, without a shell. Blocks until it has ended.
+/// Runs a command, passing the message as JSON on standard input and a summary in environment
+/// variables. Arguments are split at whitespace, without a shell. Blocks until the command has
+/// exited.
 ///
 /// # Errors
-/// `Config`, when it cannot be started, ends with another code than 0, or exceeds the time limit;
-/// it is then killed.
+/// `Config`, when the command cannot be started, exits with a code other than 0, or exceeds the
+/// time limit and is killed.
 pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<()> {
     let mut words = command.split_whitespace();
-    // Its arguments may be secrets, so messages do not contain them.
+    // The arguments may contain secrets, so error messages do not include them.
     let program = words
         .next()
         .ok_or_else(|| Error::config("the hook names no program"))?;
@@ -42,7 +43,8 @@ pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<(
         .spawn()
         .map_err(|error| Error::config(format!("cannot start the hook `{program}`: {error}")))?;
     let (input, json) = (child.stdin.take(), message.to_json());
-    // A program that never reads must not block the run. Ending without reading is not a failure.
+    // A program that never reads its input must not block the run. Exiting without reading it is
+    // not a failure.
     std::thread::spawn(move || input.map(|mut input| input.write_all(&json)));
     match ended(&mut child, timeout) {
         Ok(Some(status)) if status.success() => Ok(()),
@@ -59,7 +61,7 @@ pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<(
     }
 }
 
-/// Waits for a program; `None` if it was killed at the time limit.
+/// Waits for a program to exit; returns `None` if it was killed at the time limit.
 fn ended(child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {

@@ -6,7 +6,7 @@
 //! | history, release, disk, log of filings | `readings`: gauges, written as text by `text` |
 //! | ledger before and after a run | `events`: what is blocked, missing, late, quarantined, recovered, failed since then; sent by `hook` |
 //!
-//! Sends no requests, changes nothing, and decides no exit code.
+//! This module sends no requests, changes nothing, and does not affect exit codes.
 
 mod events;
 mod forecast;

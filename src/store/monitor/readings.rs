@@ -1,5 +1,5 @@
-//! Computes the gauges of an installation. Events are reported as instants and not as ages, so that
-//! a number written by a nightly run is still true at noon.
+//! Computes the gauges of an installation. Events are reported as timestamps rather than ages, so
+//! that a value written by a nightly run is still correct at noon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,16 @@ use super::history::{ChannelHistory, History, seconds};
 use crate::{FollowState, Home, Manifest, TaskEntry, free_bytes, last_event_at};
 use pubdata_core::error::Result;
 
-/// Maximum number of rules per dataset with a separate number; rules with fewer records are summed.
+/// Maximum number of rules per dataset that are reported separately. Rules with fewer records are
+/// summed.
 const RULES: usize = 20;
 
-/// Gauges with their names, in a fixed order. Labels never contain records, callers or addresses:
-/// their number is bounded by the declarations and the channels.
+/// Gauges with their names, in a fixed order. Labels never contain records, callers or addresses,
+/// so the number of label values is bounded by the declarations and the channels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Readings(pub Vec<Reading>);
 
-/// One gauge.
+/// A gauge with its samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     pub name: &'static str,
@@ -27,14 +28,14 @@ pub struct Reading {
     pub samples: Vec<Sample>,
 }
 
-/// One number of a gauge.
+/// One value of a gauge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     pub labels: Vec<(&'static str, String)>,
     pub value: f64,
 }
 
-/// The release of a channel.
+/// A channel's release with the freshness of its datasets.
 #[derive(Debug, Clone)]
 pub struct ReleaseFreshness<'a> {
     pub channel: &'a str,
@@ -43,17 +44,17 @@ pub struct ReleaseFreshness<'a> {
     pub freshness: BTreeMap<String, &'static str>,
 }
 
-/// State of the follower of feeds.
+/// Times at which the feed follower was last active.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamTimes {
-    /// By feed, the times of the last request and the last successful read, in seconds.
+    /// Times of the last request and the last successful read, in seconds, by feed.
     feeds: BTreeMap<&'static str, (Option<i64>, Option<i64>)>,
     /// When the newest event was seen, in seconds.
     last_event_at: Option<i64>,
 }
 
 impl StreamTimes {
-    /// Reads the state that the follower has written into a home.
+    /// Reads the state that the follower has written to a home.
     pub fn load(home: &Home) -> Result<Self> {
         let state = FollowState::read(home)?;
         let instant = |recorded: &Option<String>| recorded.as_deref().map(seconds);
@@ -74,8 +75,9 @@ impl StreamTimes {
 }
 
 impl Readings {
-    /// Computes the gauges of a home: from its ledger, the free disk space, and its follower. A
-    /// value that cannot be read is logged and omitted; the others remain valid.
+    /// Computes the gauges of a home from the ledger, the free disk space, and the follower's
+    /// state. If a value cannot be read, the error is logged and the value omitted; the other
+    /// values remain valid.
     pub fn of_home(home: &Home, history: &History, release: Option<&ReleaseFreshness<'_>>) -> Self {
         let stream = StreamTimes::load(home)
             .inspect_err(|error| tracing::warn!(%error, "no metrics of the stream"))
@@ -152,7 +154,7 @@ fn of_release(release: &ReleaseFreshness<'_>) -> Vec<Reading> {
     vec![sources, fresh, due, rows, quarantined]
 }
 
-/// Returns the rules with the most records, and the sum of the others.
+/// Returns the rules with the most records, and the sum of all other rules.
 fn most(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -350,7 +352,7 @@ impl Reading {
         }
     }
 
-    /// Adds a number if it is known.
+    /// Adds a sample if its value is known.
     fn add(&mut self, labels: Vec<(&'static str, String)>, value: Option<i64>) {
         self.samples.extend(value.map(|value| Sample {
             labels,

@@ -1,4 +1,4 @@
-//! Writes readings as text: appended to a server's `/metrics`, or as a file for a collector.
+//! Writes readings as text, either appended to a server's `/metrics` or as a file for a collector.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::readings::Readings;
 /// Whole numbers below this are written as integers.
 const MAX_INTEGER: f64 = 9e15;
 
-/// End marker of OpenMetrics; a comment in the older format.
+/// End marker of OpenMetrics. The older format treats it as a comment.
 const END: &str = "# EOF\n";
 
 impl Collector for Readings {
@@ -53,7 +53,7 @@ impl Readings {
     }
 
     /// Returns the content of a file for node_exporter's textfile collector, in the Prometheus
-    /// format from before OpenMetrics. Both formats write gauges alike.
+    /// format that predates OpenMetrics. Both formats write gauges in the same way.
     pub fn prometheus_text(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));

@@ -1,4 +1,5 @@
-//! Caches the ledger's history for repeated requests: reads it again only after the file changed.
+//! Caches the ledger's history for repeated requests. Reads the ledger again only after the file
+//! has changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -7,7 +8,7 @@ use super::history::History;
 use crate::Home;
 use pubdata_core::error::{IoExt, Result};
 
-/// Length and modification time of a ledger.
+/// Length and modification time of a ledger file.
 type Stamp = (u64, Option<SystemTime>);
 
 /// A ledger's history, cached until the file changes.

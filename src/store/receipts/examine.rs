@@ -1,5 +1,5 @@
-//! Checks the seal of a release and the log of its channel against the release's parts, and against
-//! what this home has signed.
+//! Checks a release's seal and the channel's log against the release's parts and against what this
+//! home has signed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,14 +26,15 @@ pub struct LogEntry {
 /// Result of checking the seal of a release.
 #[derive(Debug, Default)]
 pub struct SealCheck {
-    /// `None` if the release is not sealed, or if a check failed.
+    /// The entry of the release in the log; `None` if the release is not sealed, or if a check
+    /// failed.
     pub entry: Option<LogEntry>,
-    /// The problems, each with the file.
+    /// The problems found, each with the file concerned.
     pub problems: Vec<String>,
 }
 
-/// Checks a release's seal and the log of a channel. If `are_parts_whole`, the parts match the
-/// manifest, and the seal is computed again and compared.
+/// Checks a release's seal and the log of a channel. `are_parts_whole` means that the parts match
+/// the manifest. In this case, the seal is computed again and compared.
 ///
 /// # Errors
 /// `Config`, when the name is not a valid channel name; `Store`, when a file cannot be read.
@@ -50,7 +51,7 @@ pub async fn examine_seal(
         .await?
         .map(|bytes| Seal::from_json(&bytes));
     let (logged, mut problems) = examine_log(&Log::new(releases, channel), home).await?;
-    // Without a file and a log entry, no seal was ever made.
+    // If neither a seal file nor a log entry exists, no seal was ever created.
     let made = match are_parts_whole && (known.is_some() || logged.is_some()) {
         true => Some(seal(releases, manifest, None, &Roots::default()).await),
         false => None,
@@ -96,7 +97,7 @@ pub async fn examine_seal(
 const RESEAL_HINT: &str =
     "`pubdata seal` creates it again, and the signed log shows which seal was published";
 
-/// Reads a log and compares all its files with each other and with what this home signed last.
+/// Reads a log, and compares all its files with each other and with what this home signed last.
 async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<String>)> {
     let note = signed_note(home, log.channel())?;
     let signed = note

@@ -1,19 +1,19 @@
-//! Reads and extends the log of a channel: an append-only Merkle tree of the releases that the
-//! channel has pointed at. Its files follow C2SP `tlog-tiles`. A leaf's data is the 32 bytes of the
-//! digest of a release's seal.
+//! Reads and extends a channel's log, an append-only Merkle tree of the releases that the channel
+//! has pointed at. The files follow C2SP `tlog-tiles`. The data of a leaf is the 32-byte digest of
+//! a release's seal.
 //!
 //! ```text
-//! log/<channel>/tile/entries/<number>      the data of 256 leaves, each preceded by its length in two bytes; the last `….p/<width>` with fewer
-//! log/<channel>/tile/<level>/<number>      256 hashes, the last of a level `….p/<width>` with fewer
-//! log/<channel>/checkpoint/<size>          signed, ten digits; the highest one is current
+//! log/<channel>/tile/entries/<number>      the data of 256 leaves, each preceded by a two-byte length; the last file, `….p/<width>`, may have fewer
+//! log/<channel>/tile/<level>/<number>      256 hashes; the last file of a level, `….p/<width>`, may have fewer
+//! log/<channel>/checkpoint/<size>          signed note; ten digits; the highest number is current
 //! log/<channel>/key                        the key that verifies the newest checkpoint
 //! ```
 //!
-//! Logging a leaf begins with creating its file of entries: of two publishers only one succeeds,
-//! and the other continues after that leaf. Everything else is a function of the leaves and the
-//! key. Thus the next publisher finishes what a killed one began, with the same bytes. The
-//! publisher's home stores what is signed before the checkpoint is written. Thus a log that was
-//! restored from a backup or replaced is not continued.
+//! Logging a leaf begins with creating its entries file. If two publishers try this, only one
+//! succeeds, and the other continues after that leaf. Everything else is a function of the leaves
+//! and the key, so the next publisher can finish what a killed publisher began, with the same
+//! bytes. Before the checkpoint is written, the publisher's home stores what is signed, so a log
+//! that was replaced or restored from a backup is not continued.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -27,7 +27,7 @@ use pubdata_core::ids::Digest;
 
 /// Number of hashes in a full tile.
 pub const TILE: usize = 256;
-/// Bytes of a leaf's data in a bundle, with their length.
+/// Number of bytes that a leaf occupies in a bundle: the length and the data.
 const ENTRY_BYTES: usize = 2 + 32;
 
 /// A channel's log.
@@ -39,14 +39,14 @@ pub struct Log<'a> {
 /// A complete log that agrees with its checkpoint.
 #[derive(Debug, Clone)]
 pub struct Logged {
-    /// The data of its leaves: digests of seals.
+    /// The data of the leaves: seal digests.
     pub seals: Vec<Digest>,
-    /// The signed note.
+    /// The signed note of the log.
     pub note: String,
 }
 
 impl Logged {
-    /// Returns the hashes of its leaves.
+    /// Returns the hashes of the leaves.
     pub fn leaves(&self) -> Vec<Digest> {
         self.seals
             .iter()
@@ -54,7 +54,7 @@ impl Logged {
             .collect()
     }
 
-    /// Returns the index at which a seal was logged last.
+    /// Returns the index at which a seal was most recently logged.
     pub fn index_of(&self, seal: &Digest) -> Option<usize> {
         self.seals.iter().rposition(|known| known == seal)
     }
@@ -69,12 +69,12 @@ impl<'a> Log<'a> {
         self.channel
     }
 
-    /// Returns the path of a file of the log, for messages.
+    /// Returns the path of a log file, for use in messages.
     pub(super) fn path_of(&self, name: &str) -> String {
         format!("log/{}/{name}", self.channel)
     }
 
-    /// Returns the path of a checkpoint, for messages.
+    /// Returns the path of a checkpoint, for use in messages.
     pub(super) fn file_of_checkpoint(&self, size: u64) -> String {
         self.path_of(&checkpoint_name(size))
     }
@@ -108,7 +108,7 @@ impl<'a> Log<'a> {
         Ok(changed)
     }
 
-    /// Returns the newest signed note and its size; `None` before the first release was sealed.
+    /// Returns the newest signed note and its size; `None` if no release has been sealed yet.
     /// `known` is a size that the log once had, or 0.
     pub async fn newest_note(&self, known: u64) -> Result<Option<(u64, Bytes)>> {
         let from = match known {
@@ -135,10 +135,10 @@ impl<'a> Log<'a> {
         Ok(newest)
     }
 
-    /// Reads the log; `None` before the first release was sealed.
+    /// Reads the log; `None` if no release has been sealed yet.
     ///
     /// # Errors
-    /// `Store`, when a file of it is missing, or its leaves do not match its checkpoint.
+    /// `Store`, when a log file is missing, or when the leaves do not match the checkpoint.
     pub async fn read(&self) -> Result<Option<Logged>> {
         let Some(size) = self.releases.log_sizes(self.channel).await?.last().copied() else {
             return Ok(None);
@@ -184,12 +184,12 @@ impl<'a> Log<'a> {
         Ok(Some(logged))
     }
 
-    /// Reads the log and verifies that the publisher's key or the key before it signed it. Returns
-    /// `None` before the first release was sealed.
+    /// Reads the log and verifies that the publisher's current or previous key signed it. Returns
+    /// `None` if no release has been sealed yet.
     ///
     /// # Errors
-    /// As for [`Log::read`]; `Store`, when another key has signed it, or it does not continue the
-    /// log that this home signed.
+    /// Same as for [`Log::read`]; `Store`, when a different key signed the log, or when the log
+    /// does not continue the log that this home signed.
     pub async fn signed_by(&self, signer: &Signer<'_>) -> Result<Option<Logged>> {
         let key = signer.key.of_log(self.channel)?;
         let logged = self.read().await?;
@@ -206,12 +206,12 @@ impl<'a> Log<'a> {
         Ok(logged)
     }
 
-    /// Logs the seals that are not in the log, in this order, and signs each size of the log.
-    /// Without a new seal, but with a new key, logs the last seal once more.
+    /// Logs the seals that are not yet in the log, in the given order, and signs each size of the
+    /// log. If only the key is new, logs the last seal once more.
     ///
     /// # Errors
-    /// As for [`Log::signed_by`]; `Busy`, when another publisher has logged seals unknown to this
-    /// one; `Store`, when the log cannot be written.
+    /// Same as for [`Log::signed_by`]; `Busy`, when another publisher has logged seals that are
+    /// unknown to this publisher; `Store`, when the log cannot be written.
     pub async fn append(&self, seals: &[Digest], signer: &Signer<'_>) -> Result<Logged> {
         let key = signer.key.of_log(self.channel)?;
         let known = self.signed_by(signer).await?;
@@ -248,7 +248,7 @@ impl<'a> Log<'a> {
                 .await?
                 .is_some()
             {
-                // Another publisher was faster: the leaf it has begun is next.
+                // Another publisher was faster. The next step is to finish the leaf that it began.
                 continue;
             }
             waiting.retain(|seal| *seal != next);
@@ -278,7 +278,7 @@ impl<'a> Log<'a> {
         Error::new(ErrorKind::Busy, message).hint(hint)
     }
 
-    /// Returns the leaf after `seals` that a publisher has begun to log and not signed yet.
+    /// Returns the leaf after `seals` that a publisher has begun to log but not signed yet.
     async fn partial_leaf_after(&self, seals: &[Digest]) -> Result<Option<Digest>> {
         let (name, _) = entries_of(&[seals, &[Digest::sha256(b"")]].concat());
         let Some(bundle) = self.releases.log_file(self.channel, &name).await? else {
@@ -353,10 +353,10 @@ impl<'a> Log<'a> {
         Ok(Logged { seals, note })
     }
 
-    /// Returns the size that this home signed last; 0 if it signed none.
+    /// Returns the log size that this home signed last, or 0 if it has not signed any.
     ///
     /// # Errors
-    /// `Store`, when these leaves do not begin with those that were signed.
+    /// `Store`, when the leaves do not begin with the leaves that were signed.
     fn remembered_in(
         &self,
         seals: &[Digest],
@@ -366,7 +366,7 @@ impl<'a> Log<'a> {
         let Some(note) = signed_note(signer.home, self.channel)? else {
             return Ok(0);
         };
-        // Signed by neither key: the note belongs to a log under another name.
+        // Neither key signed the note, so it belongs to a log with another name.
         let Some(checkpoint) = signer.opened(key, &note).and_then(Checkpoint::parse) else {
             return Ok(0);
         };
@@ -381,7 +381,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Returns whether `seals` begin with those of a checkpoint.
+/// Returns whether `seals` begin with the seals of a checkpoint.
 pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
     let signed = usize::try_from(checkpoint.size)
         .ok()
@@ -395,22 +395,22 @@ pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
     leaves.is_some_and(|leaves| root(&leaves) == checkpoint.root)
 }
 
-/// Hint for a log that does not continue what was signed.
+/// Hint for a log that does not continue the signed log.
 const LOST: &str = "restore the newest backup of log/. A log that has lost signed entries cannot be continued under its name: clients that have seen them would see a fork. Without a backup, move it away and start another one with another key: `pubdata keys signing --name …`";
 
-/// The keys and the home with which a log is signed.
+/// The keys and the home used to sign a log.
 #[derive(Clone, Copy)]
 pub struct Signer<'s> {
-    /// The key under the publisher's name, not yet the log's.
+    /// The key under the publisher's name, not under the log's name.
     pub key: &'s SigningKey,
     /// The previous key, if `key` replaces it.
     pub continues: Option<&'s VerifierKey>,
-    /// The home that stores what was signed.
+    /// The home in which signed notes are stored.
     pub home: &'s Home,
 }
 
 impl Signer<'_> {
-    /// Returns the text of a note that this publisher signed.
+    /// Returns the text of a note if this publisher signed it.
     fn opened<'n>(&self, key: &SigningKey, note: &'n str) -> Option<&'n str> {
         key.verifier()
             .opened(note)
@@ -421,7 +421,7 @@ impl Signer<'_> {
 /// A tile of a log as C2SP `tlog-tiles` defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// Level of hashes; `None` for the data of leaves.
+    /// Level of the hashes; `None` for leaf data.
     level: Option<u32>,
     number: u64,
     width: u64,
@@ -462,7 +462,7 @@ impl Tile {
         })
     }
 
-    /// Returns whether a log of that size contains the whole tile.
+    /// Returns whether a log of that size contains the complete tile.
     pub fn is_in(&self, size: u64) -> bool {
         let hashes = size >> (8 * self.level.unwrap_or_default());
         self.number
@@ -472,7 +472,7 @@ impl Tile {
     }
 }
 
-/// Returns the name and bytes of the file with the newest of these leaves.
+/// Returns the name and content of the entries file that contains the newest of these leaves.
 fn entries_of(seals: &[Digest]) -> (String, Vec<u8>) {
     let number = (seals.len() - 1) / TILE;
     let of_last = &seals[number * TILE..];
@@ -483,7 +483,7 @@ fn entries_of(seals: &[Digest]) -> (String, Vec<u8>) {
     (tile_name("entries", number, of_last.len()), bundle)
 }
 
-/// Parses the leaves of a file of entries; `None` if it is malformed.
+/// Parses the leaves in an entries file; `None` if the file is malformed.
 fn entries(bundle: &[u8]) -> Option<Vec<Digest>> {
     bundle
         .chunks(ENTRY_BYTES)
@@ -495,8 +495,8 @@ fn entries(bundle: &[u8]) -> Option<Vec<Digest>> {
         .collect()
 }
 
-/// Returns the tiles that contain a log's newest leaf or whose hashes it completes: level, number
-/// and hashes of each.
+/// Returns the tiles that contain a log's newest leaf or that gain a hash through it, each with its
+/// level, number and hashes.
 fn new_tiles(leaves: &[Digest]) -> Vec<(u32, usize, Vec<Digest>)> {
     let mut tiles = Vec::new();
     let mut level = 0;

@@ -1,11 +1,11 @@
-//! Proves that a release has a record, or does not, to anyone without this program: Merkle trees
-//! over records, and a signed, append-only log of releases. It does not decide what is published,
-//! and reads nothing but parts.
+//! Proves to anyone, without this program, that a release contains or does not contain a record.
+//! The proofs use Merkle trees over records, and a signed, append-only log of releases. This module
+//! does not decide what is published, and reads nothing but parts.
 //!
 //! ```text
 //! record ─ canonical JSON ─▶ leaf ─▶ tree of a part ─▶ tree of a dataset ─▶ tree of a release ─▶ seal ─▶ log of a channel ─▶ signed checkpoint
 //! ```
-//! Trees follow RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP
+//! Trees follow RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, and its checkpoint is a C2SP
 //! `signed-note` with Ed25519. The publisher's key is used where releases are sealed and is never
 //! on a server. Decision 29 explains why the roots are next to the manifest and not in it.
 

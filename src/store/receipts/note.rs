@@ -1,5 +1,5 @@
-//! Signs and verifies notes with keys of C2SP (`signed-note`, `tlog-checkpoint`;
-//! <https://c2sp.org>). A note is a text followed by its signatures.
+//! Signs and verifies notes with keys as specified by C2SP (`signed-note`, `tlog-checkpoint`;
+//! <https://c2sp.org>). A note consists of text followed by signatures.
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::Engine;
@@ -33,14 +33,14 @@ pub struct VerifierKey {
 /// The signed state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The name of the log, which equals that of the key that signs it.
+    /// The name of the log, which equals the name of the key that signs it.
     pub origin: String,
     /// Number of leaves.
     pub size: u64,
     pub root: Digest,
 }
 
-/// Returns the first four bytes of the hash of a key's name and public key.
+/// Returns the first four bytes of the hash over a key's name and public key.
 fn key_hash(name: &str, public: &[u8]) -> [u8; 4] {
     let mut hasher = Hasher::default();
     [name.as_bytes(), b"\n", &[ED25519_KEY], public]
@@ -73,8 +73,8 @@ impl SigningKey {
     /// Generates a random key.
     ///
     /// # Errors
-    /// `Config`, when the name is not valid for a key; `Store`, when the system has no random
-    /// bytes.
+    /// `Config`, when the name is not valid for a key; `Store`, when the system cannot provide
+    /// random bytes.
     pub fn generate(name: &str) -> Result<Self> {
         let mut seed = [0; SEED_BYTES];
         getrandom::fill(&mut seed)
@@ -96,9 +96,9 @@ impl SigningKey {
     /// Parses `PRIVATE+KEY+name+hash+base64`.
     ///
     /// # Errors
-    /// `Config`, when the text is not such a key.
+    /// `Config`, when the text is not a key in this format.
     pub fn parse(text: &str) -> Result<Self> {
-        // The text is a secret, so no error contains it.
+        // The text is a secret, so error messages must not contain it.
         let not_one = || {
             Error::config("not a signing key")
                 .hint("`pubdata keys signing` makes one: PRIVATE+KEY+name+hash+base64")
@@ -135,7 +135,7 @@ impl SigningKey {
         )
     }
 
-    /// Returns the key under the name of a channel's log: each log has a separate name.
+    /// Returns the key under the name of a channel's log. Each log has a separate name.
     pub fn of_log(&self, channel: &str) -> Result<Self> {
         Self::from_seed(&format!("{}/{channel}", self.name), self.seed)
     }
@@ -151,7 +151,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs a text, which must end with a line break.
+    /// Signs text, which must end with a line break.
     pub fn sign(&self, text: &str) -> String {
         let hash = key_hash(&self.name, self.pair.public_key().as_ref());
         let signature =
@@ -164,10 +164,10 @@ impl VerifierKey {
     /// Parses `name+hash+base64`.
     ///
     /// # Errors
-    /// `Config`, when the text is not such a key.
+    /// `Config`, when the text is not a key in this format.
     pub fn parse(text: &str) -> Result<Self> {
         if text.trim_start().starts_with(PRIVATE) {
-            // A secret, so no error contains it.
+            // The text is a secret, so error messages must not contain it.
             return Err(Error::config("this is a signing key, not a verification key").hint(
                 "keep it secret; `pubdata keys signing` printed the verification key when it created this one, and `/v1/log/key` of your server shows it",
             ));
@@ -258,7 +258,7 @@ impl std::fmt::Display for VerifierKey {
 }
 
 impl Checkpoint {
-    /// Returns the text to sign: origin, number of leaves, root, each on a line.
+    /// Returns the text to sign: origin, number of leaves and root, each on a separate line.
     pub fn to_text(&self) -> String {
         format!(
             "{}\n{}\n{}\n",
@@ -268,8 +268,8 @@ impl Checkpoint {
         )
     }
 
-    /// Parses the text of a note, or a whole note; lines after the first three are extensions. Does
-    /// not verify signatures.
+    /// Parses the text of a note, or an entire note. Lines after the first three are extensions.
+    /// Does not verify signatures.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let (origin, size, root) = (lines.next()?, lines.next()?, lines.next()?);

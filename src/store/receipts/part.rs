@@ -1,4 +1,4 @@
-//! Computes the leaves of a part: one for each record, in the order of their ids.
+//! Computes the leaves of a part: one per record, ordered by record id.
 
 use crate::parquet_error;
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -12,12 +12,12 @@ use crate::{BUCKET, Part};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
-/// Rows that are decoded at a time.
+/// Number of rows to decode at a time.
 const BATCH_ROWS: usize = 8_192;
-/// Rows that a thread processes at a time.
+/// Number of rows that a thread processes at a time.
 const ROWS_AT_ONCE: usize = 512;
 
-/// The hashed contents of a record in its part's tree.
+/// The hashed content of a record in the part's tree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leaf<Id = String> {
     pub record_id: Id,
@@ -26,7 +26,7 @@ pub struct Leaf<Id = String> {
 }
 
 impl<Id: AsRef<str>> Leaf<Id> {
-    /// Returns the hash of the leaf over the number of bytes of the record's id (four bytes,
+    /// Returns the hash of the leaf. The hash covers the length of the record id (four bytes,
     /// big-endian), the id, and the record's digest.
     pub fn hash(&self) -> Digest {
         Digest::sha256(&self.hashed())
@@ -39,7 +39,8 @@ impl<Id: AsRef<str>> Leaf<Id> {
     }
 }
 
-/// Returns the hashes of leaves. Hashes pairs, because two hashes take little longer than one.
+/// Returns the hashes of leaves. Hashes are computed in pairs, because two hashes take little
+/// longer than one.
 pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
     let of_some = |leaves: &[Leaf<Id>]| {
         let (pairs, odd) = leaves.as_chunks::<2>();
@@ -56,7 +57,7 @@ pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
         .collect()
 }
 
-/// Returns the leaves of a part, sorted by the bytes of the records' ids.
+/// Returns the leaves of a part, sorted by the bytes of the record ids.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
@@ -78,7 +79,7 @@ pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
     Ok(sorted(leaves))
 }
 
-/// Returns the leaves of rows, in their order.
+/// Returns the leaves of the rows, in row order.
 fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf<&str>>> {
     let ids = rows
         .column_by_name("record_id")
@@ -117,11 +118,11 @@ fn sorted<Id: Ord>(mut leaves: Vec<Leaf<Id>>) -> Vec<Leaf<Id>> {
     leaves
 }
 
-/// Computes the root over the records of a part from its bytes.
+/// Computes the root over a part's records from the bytes of the part.
 ///
 /// # Errors
-/// `Store`, when the bytes do not have the part's digest, or the number of records differs, or a
-/// record occurs twice or belongs to another part.
+/// `Store`, when the bytes do not match the part's digest, when the number of records differs, or
+/// when a record occurs twice or belongs to another part.
 pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
     if Digest::sha256(&bytes) != part.sha256 {
         return Err(Error::store("it is damaged")
@@ -130,10 +131,10 @@ pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
     root_of(part, &leaves_of_part(bytes)?)
 }
 
-/// Computes the root over the records of a part from rows in memory.
+/// Computes the root over a part's records from rows in memory.
 ///
 /// # Errors
-/// As for [`root_of_part`].
+/// Same as for [`root_of_part`].
 pub fn root_of_rows(part: &Part, rows: &RecordBatch) -> Result<Digest> {
     root_of(part, &sorted(leaves_of_rows(rows)?))
 }
@@ -146,7 +147,8 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
             part.rows
         )));
     }
-    // Proofs of absence depend on both conditions.
+    // Proofs of absence require that no record occurs twice, and that every record belongs to this
+    // part.
     if let Some(pair) = leaves
         .windows(2)
         .find(|pair| pair[0].record_id == pair[1].record_id)
@@ -174,9 +176,9 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
     Ok(root(&hashes(leaves)))
 }
 
-/// Returns the suffix of the subjects' keys in a part that is built by subject.
+/// Returns the suffix shared by the subjects' keys in a part that is built by subject.
 pub fn subjects_end(part: &Part) -> Option<&str> {
-    // Ids of quarantined records begin with the dataset they were meant for.
+    // Ids of quarantined records begin with the dataset that they were meant for.
     part.fingerprint
         .filter(|_| part.quarantined_from().is_none())
         .and(part.partition.get(BUCKET))

@@ -1,6 +1,7 @@
-//! Issues and verifies receipts. A receipt has everything needed to check a record of a release, or
-//! its absence, against the signed checkpoint of the channel's log. Anyone with the release can
-//! issue one and anyone can check it; neither needs the publisher's secret.
+//! Issues and verifies receipts. A receipt contains everything needed to check a record in a
+//! release, or the absence of a record, against the signed checkpoint of the channel's log. Anyone
+//! with the release can issue a receipt, and anyone can verify it. Neither step needs the
+//! publisher's secret.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -19,14 +20,14 @@ use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 
 const RECEIPT_FORMAT_VERSION: u32 = 1;
 
-/// Pattern of a digest.
+/// Pattern that matches a digest.
 const SHA256: &str = "^[0-9a-f]{64}$";
 
-/// Upper bound of a receipt's size: even one that shows all parts of a dataset with ten thousand
-/// parts is smaller.
+/// Upper bound on the size of a receipt. Even a receipt that shows all parts of a dataset with ten
+/// thousand parts is smaller.
 pub const MAX_RECEIPT_BYTES: usize = 16 << 20;
 
-/// Proof that a logged release has a record, or does not have it.
+/// Proof that a logged release contains, or does not contain, a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(description = "", transform = by_name)]
@@ -36,13 +37,13 @@ pub struct Receipt {
     format_version: u32,
     /// Identifier of the record whose presence or absence the receipt proves.
     pub record_id: String,
-    /// The record in its canonical form: all its columns, numbers as texts. Null if the release has
-    /// no such record.
+    /// The record in its canonical form: all columns, with numbers as strings. Null if the release
+    /// has no such record.
     #[serde(deserialize_with = "stated")]
     #[schemars(with = "Option<CanonicalRecord>")]
     pub record: Option<Map<String, Value>>,
-    /// The record's part. For an absent record, the parts of each group that could hold it, and the
-    /// neighbouring parts, which prove that no others exist.
+    /// The part that contains the record. For an absent record, the parts of each group that could
+    /// contain it, and the neighbouring parts, which prove that no other candidate parts exist.
     pub parts: Vec<PartProof>,
     /// Description of the dataset as hashed in the release's tree.
     pub dataset: SealedDataset,
@@ -62,32 +63,32 @@ pub struct Receipt {
     pub checkpoint: String,
 }
 
-/// A part, its index among those of the dataset, and the leaves that are shown: the record, or its
-/// neighbours where it would be.
+/// A part, its index among the dataset's parts, and the leaves to show: either the record, or the
+/// neighbours of the position where it would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "", transform = by_name)]
 pub struct PartProof {
     /// Description of the part as hashed in the dataset's tree.
     pub part: SealedPart,
-    /// Index of the part in the dataset: parts are ordered by group, `subjects_end` and path.
+    /// Index of the part in the dataset. Parts are ordered by group, `subjects_end` and path.
     pub index: u64,
     /// Hashes from the part to the dataset's root.
     #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub inclusion_proof: Vec<Digest>,
-    /// The record, or its neighbours in this part; empty if the part has no records, or could not
-    /// hold it.
+    /// The record, or its neighbours in this part; empty if the part has no records or could not
+    /// contain the record.
     pub leaves: Vec<LeafProof>,
 }
 
-/// A leaf and its index in the tree of its part.
+/// A leaf and its index in the part's tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "", transform = by_name)]
 pub struct LeafProof {
     /// Position of the record among the part's records, counted from 0.
     pub index: u64,
-    /// Identifier of the record in the leaf.
+    /// Identifier of the leaf's record.
     pub record_id: String,
     /// SHA-256 digest of the record's canonical form, in hexadecimal.
     pub record_sha256: Digest,
@@ -99,28 +100,29 @@ pub struct LeafProof {
 /// Result of verifying a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verified {
-    /// The record.
+    /// Id of the record.
     pub record_id: String,
-    /// True if the release has the record.
+    /// True if the release contains the record.
     pub is_present: bool,
-    /// The release.
+    /// Id of the release.
     pub release_id: ReleaseId,
     /// Digest of the manifest without times and run ids.
     pub manifest_sha256: Digest,
     /// Name of the log.
     pub log: String,
-    /// Number of entries that the log had when it was signed.
+    /// Number of entries in the log when it was signed.
     #[schemars(range(min = 1))]
     pub log_size: u64,
     /// Index of the release in the log, counted from 0.
     pub log_index: u64,
 }
 
-/// Issues the receipt of a record. `part` is the part that has it; without a part, the receipt
-/// proves its absence. Returns `None` if the release is not sealed or not logged.
+/// Issues a receipt for a record. `part` is the part that contains the record. If no part is given,
+/// the receipt proves that the record is absent. Returns `None` if the release is not sealed or not
+/// logged.
 ///
 /// # Errors
-/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or does not
+/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read or does not
 /// match its seal.
 pub async fn issue(
     releases: &Releases,
@@ -217,8 +219,8 @@ pub async fn issue(
     Ok(Some(receipt))
 }
 
-/// Returns the indices of the parts that could hold records of a subject, and of their neighbours
-/// in each group.
+/// Returns the indices of the parts that could contain a subject's records, and the indices of the
+/// neighbouring parts in each group.
 fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<usize> {
     let mut shown = Vec::new();
     let groups = dataset
@@ -239,7 +241,7 @@ fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<
     shown
 }
 
-/// Leaves to read from a part.
+/// Selects the leaves to read from a part.
 #[derive(Clone, Copy, PartialEq)]
 enum Selection {
     Record,
@@ -307,7 +309,7 @@ async fn read(
         .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// Returns the canonical form of one record of a part.
+/// Returns the canonical form of one record in a part.
 fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<String, Value>>> {
     let Some(batch) = crate::row_of_record(part, record_id)? else {
         return Ok(None);
@@ -319,21 +321,21 @@ fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<S
     ))
 }
 
-/// Sorts the required members by name, as the API orders them.
+/// Sorts the required fields by name, in the order that the API uses.
 fn by_name(schema: &mut Schema) {
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.sort_by_cached_key(Value::to_string);
     }
 }
 
-/// Deserialises a member that may be null but must not be missing.
+/// Deserialises a field that may be null but must be present.
 fn stated<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Map<String, Value>>, D::Error> {
     Option::deserialize(deserializer)
 }
 
-/// Returns the RFC 8785 JSON of a value without numbers; `None` if it has a number.
+/// Returns the RFC 8785 JSON of a value without numbers; `None` if the value contains a number.
 fn canonical(value: &Value) -> Option<String> {
     Some(match value {
         Value::Number(_) => return None,
@@ -348,7 +350,7 @@ fn canonical(value: &Value) -> Option<String> {
         ),
         Value::Object(members) => {
             let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-            // By UTF-16 units, as §3.2.3 requires.
+            // Sort by UTF-16 code units, as §3.2.3 requires.
             sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
             let written = sorted.into_iter().map(|(name, value)| {
                 Some(format!(
@@ -363,7 +365,7 @@ fn canonical(value: &Value) -> Option<String> {
 }
 
 impl Receipt {
-    /// Parses a receipt, alone or within an answer of the API.
+    /// Parses a receipt, either alone or within an API response.
     ///
     /// # Errors
     /// `Config`, when the text is not a receipt.
@@ -379,7 +381,7 @@ impl Receipt {
         }
         let UniqueMembersJson(mut value) =
             serde_json::from_slice(text).map_err(|error| not_one(&error))?;
-        // An answer of the API. Members next to the receipt could look like parts of one, so only
+        // An API response. Fields next to the receipt could look like parts of a receipt, so only
         // the receipt is used.
         if let Some(answer) = value
             .as_object_mut()
@@ -400,18 +402,18 @@ impl Receipt {
                 receipt.format_version
             )));
         }
-        // Only one spelling is accepted: a different text that parses alike would be shown
-        // unchecked.
+        // Only one spelling is accepted. A different text that parses to the same value would
+        // otherwise be shown unchecked.
         if serde_json::to_value(&receipt).ok() != Some(value) {
             return Err(not_one(&"it is not in the canonical form of receipts"));
         }
         Ok(receipt)
     }
 
-    /// Verifies the whole receipt with the key alone.
+    /// Verifies the entire receipt using only the key.
     ///
     /// # Errors
-    /// A text that names the check that failed.
+    /// A message that names the failed check.
     pub fn verify(&self, key: &VerifierKey) -> std::result::Result<Verified, String> {
         let record_id: RecordId = self.record_id.parse().map_err(|error| format!("{error}"))?;
         let text = key
@@ -523,7 +525,7 @@ impl Receipt {
 
     fn verify_absence(&self, record_id: &RecordId) -> std::result::Result<(), String> {
         let subject = record_id.subject();
-        // Proves that the additions below cannot overflow.
+        // This check ensures that the additions below cannot overflow.
         self.dataset
             .parts()
             .ok_or("the dataset has no number of parts")?;

@@ -1,5 +1,6 @@
-//! Writes the canonical form of a published record: RFC 8785 JSON of all its columns. Every number
-//! is the shortest text of its decimal digits, so that no reader's floating point can change it.
+//! Writes the canonical form of a published record: RFC 8785 JSON of all columns. Every number is
+//! written as a string with the fewest decimal digits, so that a reader's floating-point arithmetic
+//! cannot change it.
 
 use std::io::Write;
 
@@ -16,13 +17,13 @@ use pubdata_core::contract::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
 
-/// Pattern of numbers in the canonical form.
+/// Pattern that matches numbers in the canonical form.
 pub(super) const DIGITS: &str = "^[0-9]+$";
 
-/// Maximum number of value pairs for writing two dictionary-encoded columns as one.
+/// Maximum number of value pairs for which two dictionary-encoded columns are written as one.
 const MAX_PAIRS: usize = 4_096;
 
-/// Members that every record has in its canonical form, besides its columns.
+/// Fields that the canonical form of every record has in addition to the record's columns.
 #[derive(JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = {"type": ["string", "boolean", "array", "null"], "items": {"type": "string"}}))]
 #[expect(
@@ -40,12 +41,13 @@ pub(super) struct CanonicalRecord {
 #[schemars(inline)]
 #[expect(dead_code, reason = "as above")]
 struct CanonicalPointer {
-    /// Number of bytes, without the line ending, as decimal text.
+    /// Number of bytes, without the line ending, as a decimal string.
     #[schemars(regex(pattern = DIGITS))]
     length: String,
     /// Name of the file in the archive; null if the source file is not an archive.
     member: Option<String>,
-    /// First byte in the decompressed file or member, counted from 0, as decimal text.
+    /// Offset of the first byte in the decompressed file or archive member, counted from 0, as a
+    /// decimal string.
     #[schemars(regex(pattern = DIGITS))]
     offset: String,
     /// Digest of the file, or of the archive member: SHA-256, or BLAKE3 with the prefix `blake3:`.
@@ -55,13 +57,13 @@ struct CanonicalPointer {
     source_id: String,
 }
 
-/// Writes the canonical records of a batch, columns in alphabetical order. A release has millions
-/// of records, so everything known of a column is computed once per batch.
+/// Writes the canonical records of a batch, with columns in alphabetical order. A release has
+/// millions of records, so whatever depends only on a column is computed once per batch.
 pub struct CanonicalRecords<'a>(Object<'a>);
 
-/// Writer of JSON objects: the values that vary by row, and the constant text between them.
+/// Writer for JSON objects. Holds the values that vary by row, and the constant text between them.
 struct Object<'a> {
-    /// The text before a value, and the values.
+    /// Pairs of the text before a value and the values themselves.
     members: Vec<(Vec<u8>, Cells<'a>)>,
     end: Vec<u8>,
 }
@@ -75,14 +77,14 @@ enum Cells<'a> {
     UInt64(&'a PrimitiveArray<UInt64Type>),
     Float64(&'a PrimitiveArray<Float64Type>),
     Date(&'a PrimitiveArray<Date32Type>),
-    /// With the number of digits after the decimal point.
+    /// Decimal values, with the number of decimal places.
     Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
     Lists(&'a ListArray, Texts<'a>),
     /// Source pointers of all rows, contiguous.
     Pointers(&'a ListArray, Object<'a>),
 }
 
-/// Texts of a part, plain or as codes of a dictionary of canonical forms.
+/// A text column, either plain or as codes into a dictionary of canonical forms.
 enum Texts<'a> {
     Plain(&'a StringArray),
     Coded(Coded),
@@ -90,13 +92,13 @@ enum Texts<'a> {
 
 struct Coded {
     places: UInt32Array,
-    /// The form of each code, and as the last entry the form of null.
+    /// The canonical form of each code, followed by the canonical form of null.
     forms: Vec<Vec<u8>>,
 }
 
 impl<'a> CanonicalRecords<'a> {
     /// Prepares all columns of a batch. Column names are ASCII, so byte order equals the order of
-    /// their UTF-16 units.
+    /// UTF-16 code units.
     ///
     /// # Errors
     /// `Store`, when a column has a type that parts do not use.
@@ -120,7 +122,7 @@ impl<'a> CanonicalRecords<'a> {
     /// Appends the canonical form of a row.
     ///
     /// # Errors
-    /// `Store`, when a record cannot have such a value.
+    /// `Store`, when a value is not allowed in a record.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         self.0.write(row, out)
     }
@@ -168,10 +170,10 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Escapes text as RFC 8785 §3.2.2.2 requires: only the characters that JSON demands, in their
-/// short form if one exists.
+/// Escapes text as RFC 8785 §3.2.2.2 requires: only the characters that JSON demands, using the
+/// short escape sequence if one exists.
 fn text(out: &mut Vec<u8>, text: &str) {
-    // Without an early exit, so that the loop is vectorised.
+    // The loop has no early exit, so that the compiler can vectorise it.
     let is_plain = text.bytes().fold(true, |is_plain, byte| {
         is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\')
     });
@@ -271,7 +273,7 @@ impl<'a> Cells<'a> {
             Self::Int32(cells) => alike(*cells),
             Self::Int64(cells) => alike(*cells),
             Self::UInt64(cells) => alike(*cells),
-            // Compared by bits: the two zeros are equal but are written differently.
+            // Compare by bits, because the two zeros are equal but are written differently.
             Self::Float64(cells) => {
                 cells.null_count() == 0
                     && cells
@@ -344,7 +346,7 @@ fn each(
     Ok(())
 }
 
-/// Returns whether there is a first value and all others equal it.
+/// Returns whether at least one value exists and all values are equal.
 fn alike<T: PartialEq>(cells: impl ArrayAccessor<Item = T> + Copy) -> bool {
     let mut all = ArrayIter::new(cells);
     all.next()
@@ -410,8 +412,8 @@ impl Coded {
         }
     }
 
-    /// Merges two columns with the text between them into one; `None` if they could have too many
-    /// pairs.
+    /// Merges two columns and the text between them into one column. Returns `None` if the columns
+    /// could have too many value pairs.
     fn beside(&self, between: &[u8], other: &Self) -> Option<Self> {
         let pairs = self
             .forms

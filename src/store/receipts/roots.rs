@@ -1,5 +1,5 @@
 //! Computes the Merkle roots of parts during a build, from rows that are still in memory, so that
-//! sealing does not read such parts again.
+//! sealing does not need to read these parts again.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,14 +14,14 @@ use super::part::{root_of_rows, subjects_end};
 use crate::Part;
 use pubdata_core::ids::Digest;
 
-/// Maximum bytes of queued rows. Beyond this the caller computes the root itself.
+/// Maximum size of queued rows in bytes. Beyond this limit, the caller computes the root itself.
 const WAITING_BYTES: usize = 256 << 20;
 /// How long the end of a build waits for the root in progress. If other processes use every
-/// processor, its threads may not run at all.
+/// processor, the threads that compute roots may not run at all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Key of a root: the digest of the bytes, and the suffix rule that the records were checked
-/// against.
+/// Key of a root: the digest of the part's bytes, and the suffix rule against which the records
+/// were checked.
 type Key = (Digest, Option<String>);
 
 fn key(part: &Part) -> Key {
@@ -42,8 +42,8 @@ impl Roots {
     }
 }
 
-/// Computes roots in the background of a build. A build waits for files and for the slowest of its
-/// threads; roots use the idle time.
+/// Computes roots in the background during a build. A build has idle time while it waits for files
+/// and for its slowest thread, and this time is used to compute roots.
 pub struct BackgroundRoots {
     shared: Arc<Shared>,
 }
@@ -57,16 +57,16 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    /// The first is the one in progress, or the next one.
+    /// Queued parts. The first part is in progress or is the next to be processed.
     parts: VecDeque<(Part, RecordBatch)>,
     bytes: usize,
     has_maker: bool,
 }
 
 impl Shared {
-    /// A failure is not recorded: sealing the part reports it.
+    /// A failure is not recorded here, because sealing the part reports it.
     fn make(&self, part: &Part, rows: &RecordBatch) {
-        // A panic must affect neither the queued parts nor the run, which may have published.
+        // A panic must not affect the queued parts or the run, which may already have published.
         if let Ok(Ok(root)) = catch_unwind(AssertUnwindSafe(|| root_of_rows(part, rows))) {
             locked(&self.roots).insert(key(part), root);
         }
@@ -93,9 +93,9 @@ impl Shared {
     }
 }
 
-/// Lets this thread run only when no other thread wants to. Linux immediately gives a builder a
-/// processor that runs only `SCHED_IDLE` threads, as if it were idle. For threads with merely the
-/// lowest priority it does not, and builders queue on the other processors.
+/// Lets this thread run only when no other thread wants to. Linux treats a processor that runs only
+/// `SCHED_IDLE` threads as idle, and immediately gives it to a builder. It does not do so if the
+/// threads merely have the lowest priority, and builders then queue on the other processors.
 fn lower_thread_priority() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -139,7 +139,7 @@ impl BackgroundRoots {
                 .spawn(move || pool.install(|| of_thread.make_all()))
                 .ok()
         };
-        // Without threads, `add` computes each root itself.
+        // If no thread can be started, `add` computes each root itself.
         locked(&shared.waiting).has_maker = background().and_then(start).is_some();
         Self { shared }
     }
@@ -158,7 +158,8 @@ impl BackgroundRoots {
         }
     }
 
-    /// Computes the queued roots on this thread, waits for the one in progress, and returns all.
+    /// Computes the queued roots on this thread, waits for the root in progress, and returns all
+    /// roots.
     pub fn finish(&self) -> Roots {
         self.finish_within(PATIENCE)
     }
@@ -190,7 +191,7 @@ impl BackgroundRoots {
 }
 
 impl Drop for BackgroundRoots {
-    /// Discards the queue: a failed run seals nothing.
+    /// Discards the queue, because a failed run does not seal anything.
     fn drop(&mut self) {
         let mut waiting = locked(&self.shared.waiting);
         waiting.has_maker = false;
@@ -288,7 +289,7 @@ mod tests {
             .unwrap()
             .install(|| std::fs::read_to_string("/proc/thread-self/stat"))
             .unwrap();
-        // Source: proc_pid_stat(5): field 41 is the policy; the name, field 2, is in brackets.
+        // Source: proc_pid_stat(5): field 41 is the policy; the name, field 2, is in parentheses.
         let policy = stat
             .rsplit_once(") ")
             .unwrap()

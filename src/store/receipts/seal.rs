@@ -1,6 +1,6 @@
-//! Computes the seal of a release: the roots of the trees over its records, and the digest of its
-//! manifest. It is derived from the release alone and stored next to the manifest. Its digest is
-//! the leaf of the channel's log.
+//! Computes the seal of a release: the roots of the trees over the release's records, and the
+//! digest of its manifest. The seal is derived from the release alone and stored next to the
+//! manifest. The digest of the seal is a leaf in the channel's log.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -17,18 +17,18 @@ use crate::{Manifest, Part, Releases};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, ReleaseId};
 
-/// Format of the file of a seal; readers refuse a newer one.
+/// Format of the seal file; readers reject newer formats.
 const SEAL_FORMAT_VERSION: u32 = 1;
 
-/// A part as hashed in the tree of its dataset. Members are in alphabetical order, so that serde's
-/// output is canonical; numbers are texts.
+/// A part as hashed in the tree of its dataset. Fields are in alphabetical order, so that serde's
+/// output is canonical. Numbers are written as strings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct SealedPart {
     /// Path of the part below the release.
     pub path: String,
-    /// Number of records in the part, as decimal text.
+    /// Number of records in the part, as a decimal string.
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub records: u64,
@@ -36,25 +36,25 @@ pub struct SealedPart {
     pub root: Digest,
     /// SHA-256 digest of the part's file, in hexadecimal.
     pub sha256: Digest,
-    /// Suffix of the second segment of its record ids. Within its group, records with this suffix
-    /// are only in parts with this suffix. Absent if parts are not by subject.
+    /// Suffix of the second segment of the part's record ids. Within the group, records with this
+    /// suffix are only in parts with this suffix. Absent if parts are not divided by subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub subjects_end: Option<String>,
 }
 
-/// Parts of a dataset whose `subjects_end` have the same length. They are sorted by it, so that
-/// neighbours prove which parts exist.
+/// Parts of a dataset whose `subjects_end` have the same length. The parts are sorted by
+/// `subjects_end`, so that neighbouring parts prove which parts exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "")]
 pub struct PartGroup {
-    /// Number of parts in the group, as decimal text.
+    /// Number of parts in the group, as a decimal string.
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub parts: u64,
-    /// Length of `subjects_end` of the group's parts in bytes, as decimal text.
-    // 0 if parts are not by subject: any of them may hold any record.
+    /// Length in bytes of `subjects_end` in the group's parts, as a decimal string.
+    // 0 if parts are not divided by subject, in which case any part may contain any record.
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub subjects_end_bytes: u64,
@@ -67,7 +67,8 @@ pub struct PartGroup {
 pub struct SealedDataset {
     /// Identifier of the dataset.
     pub dataset_id: String,
-    /// Number of parts by length of their `subjects_end`; 0 bytes if parts are not by subject.
+    /// Number of parts by length of `subjects_end`, which is 0 bytes if parts are not divided by
+    /// subject.
     pub groups: Vec<PartGroup>,
     /// Root hash of the tree over the dataset's parts, SHA-256 in hexadecimal.
     // Ordered by group, `subjects_end` and path.
@@ -79,11 +80,12 @@ pub struct SealedDataset {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct SealedRelease {
-    /// Number of datasets in the release, as decimal text.
+    /// Number of datasets in the release, as a decimal string.
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub datasets: u64,
-    /// Digest of the manifest without times and run ids; the release's id is its beginning.
+    /// Digest of the manifest without times and run ids. The release id is the beginning of this
+    /// digest.
     pub manifest_sha256: Digest,
     /// Root hash of the tree over the release's datasets, SHA-256 in hexadecimal.
     // Ordered by dataset id.
@@ -100,7 +102,8 @@ pub struct Seal {
     pub datasets: BTreeMap<String, Vec<SealedPart>>,
 }
 
-/// Returns the canonical JSON to hash: members are declared in alphabetical order.
+/// Returns the canonical JSON to hash. This works because fields are declared in alphabetical
+/// order.
 fn canonical(hashed: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(hashed).expect("texts have a JSON form")
 }
@@ -110,12 +113,12 @@ impl SealedPart {
         leaf_hash(&canonical(self))
     }
 
-    /// Returns the suffix of its records' subjects; empty without such a rule.
+    /// Returns the suffix of the records' subjects; empty if parts are not divided by subject.
     pub fn end(&self) -> &[u8] {
         self.subjects_end.as_ref().map_or(&[], |end| end.as_bytes())
     }
 
-    /// Returns whether records of a subject may be in the part.
+    /// Returns whether the part may contain records of a subject.
     pub fn may_hold(&self, subject: &str) -> bool {
         subject.as_bytes().ends_with(self.end())
     }
@@ -126,7 +129,7 @@ impl SealedPart {
 }
 
 impl PartGroup {
-    /// Returns the suffix of a subject by which the parts of this group are ordered; the whole
+    /// Returns the suffix of a subject by which the parts of this group are ordered, or the entire
     /// subject if it is shorter.
     pub fn end_of<'s>(&self, subject: &'s str) -> &'s [u8] {
         let bytes = usize::try_from(self.subjects_end_bytes).unwrap_or(usize::MAX);
@@ -150,7 +153,7 @@ impl SealedDataset {
         }
     }
 
-    /// Returns the number of parts; `None` if the sum overflows.
+    /// Returns the total number of parts; `None` if the sum overflows.
     pub fn parts(&self) -> Option<u64> {
         self.groups
             .iter()
@@ -170,10 +173,10 @@ impl SealedRelease {
 }
 
 impl Seal {
-    /// Parses the file of a seal and checks that it is consistent.
+    /// Parses a seal file and checks that it is consistent.
     ///
     /// # Errors
-    /// `Store`, when it is not a seal, or its roots do not match its parts.
+    /// `Store`, when the file is not a seal, or when its roots do not match its parts.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error: &dyn std::fmt::Display| {
             Error::store(format!("not the seal of a release: {error}"))
@@ -221,11 +224,12 @@ impl Seal {
     }
 }
 
-/// Computes the seal of a release. Takes roots from `known`, by digest and rule, or from `made`, by
-/// digest. Reads the other parts, a few at a time.
+/// Computes the seal of a release. Takes existing roots from `known`, by digest and rule, or from
+/// `made`, by digest. Reads the parts without an existing root, a few at a time.
 ///
 /// # Errors
-/// `Store`, when a part is missing, damaged, or its number of records differs from the manifest.
+/// `Store`, when a part is missing or damaged, or when its number of records differs from the
+/// manifest.
 pub async fn seal(
     releases: &Releases,
     manifest: &Manifest,
@@ -237,14 +241,14 @@ pub async fn seal(
         .flat_map(|seal| seal.datasets.values().flatten())
         .map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root))
         .collect();
-    // Two parts are read while the others are hashed.
+    // Two parts are read while other parts are hashed.
     let at_a_time = 2 + std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut parts: Vec<(&String, &Part)> = manifest
         .datasets
         .iter()
         .flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)))
         .collect();
-    // The largest first, so that no large part is left when the others are done.
+    // Process the largest parts first, so that no large part is left when all others are done.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
     let root = |part: &Part| {
         known
@@ -297,7 +301,7 @@ async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Resul
     root.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// Serialises a number as the text of its digits.
+/// Serialises a number as a string of digits.
 mod as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -305,14 +309,14 @@ mod as_text {
         serializer.collect_str(number)
     }
 
-    /// Parses a number from the text of its digits.
+    /// Parses a number from a string of digits.
     ///
     /// # Errors
     /// When the text is not a number in its canonical spelling.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = String::deserialize(deserializer)?;
         let number: u64 = text.parse().map_err(D::Error::custom)?;
-        // Only one spelling is valid: another would have another hash.
+        // Only one spelling is valid, because a different spelling would have a different hash.
         if number.to_string() == text {
             Ok(number)
         } else {

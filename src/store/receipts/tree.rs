@@ -1,14 +1,14 @@
-//! Computes Merkle trees of RFC 9162 (§2.1) with SHA-256: roots, proofs that a leaf is in a tree,
-//! and proofs that one tree continues another.
+//! Computes Merkle trees as defined in RFC 9162 (§2.1) with SHA-256: roots, proofs that a leaf is
+//! in a tree, and proofs that one tree continues another.
 
 use pubdata_core::ids::Digest;
 
-/// Returns the hash of a leaf: of a zero byte and its data.
+/// Returns the hash of a leaf, computed over a zero byte and the leaf's data.
 pub fn leaf_hash(data: &[u8]) -> Digest {
     Digest::sha256(&leaf(&[data]))
 }
 
-/// Returns the bytes to hash for a leaf whose data is in pieces.
+/// Returns the bytes to hash for a leaf whose data is given in pieces.
 pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
     let mut hashed = Vec::with_capacity(1 + pieces.iter().map(|piece| piece.len()).sum::<usize>());
     hashed.push(0);
@@ -18,7 +18,7 @@ pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
     hashed
 }
 
-/// Returns the hash of a node: of a one byte and the two child hashes.
+/// Returns the hash of a node, computed over a byte with value 1 and the two child hashes.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     Digest::sha256(&node([*left, *right]))
 }
@@ -31,13 +31,14 @@ fn node([left, right]: [Digest; 2]) -> [u8; 65] {
     node
 }
 
-/// Returns the size of a tree's left subtree: the largest power of two below `leaves`, which is at
-/// least 2.
+/// Returns the size of a tree's left subtree, which is the largest power of two below `leaves`.
+/// `leaves` must be at least 2.
 fn split(leaves: usize) -> usize {
     1 << (leaves - 1).ilog2()
 }
 
-/// Returns the root over the hashes of leaves; without leaves the hash of the empty string.
+/// Returns the root over the leaf hashes. If there are no leaves, this is the hash of the empty
+/// string.
 pub fn root(leaves: &[Digest]) -> Digest {
     let mut level = leaves.to_vec();
     while level.len() > 1 {
@@ -46,12 +47,13 @@ pub fn root(leaves: &[Digest]) -> Digest {
     level.pop().unwrap_or_else(|| Digest::sha256(b""))
 }
 
-/// Returns the nodes over those of a level. The last one moves up unchanged if their number is odd,
-/// which yields the tree of RFC 9162 §2.1.1.
+/// Returns the parent nodes of a level. If the number of nodes is odd, the last node moves up
+/// unchanged, which yields the tree of RFC 9162 §2.1.1.
 fn nodes_over(level: &[Digest]) -> Vec<Digest> {
     let (pairs, odd) = level.as_chunks::<2>();
     let (fours, last) = pairs.as_chunks::<2>();
-    // A tree has as many nodes as records, and two hashes take little longer than one.
+    // Hash nodes in pairs: a tree has as many nodes as records, and two hashes take little longer
+    // than one.
     let mut nodes: Vec<Digest> = fours
         .iter()
         .flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)]))
@@ -61,7 +63,7 @@ fn nodes_over(level: &[Digest]) -> Vec<Digest> {
     nodes
 }
 
-/// Returns the hashes that lead from a leaf upwards to the root. `index` is below the number of
+/// Returns the hashes that lead from a leaf up to the root. `index` must be less than the number of
 /// leaves.
 pub fn inclusion_path(leaves: &[Digest], index: usize) -> Vec<Digest> {
     if leaves.len() < 2 {
@@ -100,8 +102,8 @@ pub fn root_of_path(leaf: Digest, index: u64, leaves: u64, path: &[Digest]) -> O
     (last == 0).then_some(hash)
 }
 
-/// Returns the hashes that prove that the first `old` leaves have a given earlier root. `old` is at
-/// most the number of leaves.
+/// Returns the hashes that prove that the first `old` leaves have a given earlier root. `old` must
+/// not exceed the number of leaves.
 pub fn consistency_path(leaves: &[Digest], old: usize) -> Vec<Digest> {
     if old == 0 || old >= leaves.len() {
         return Vec::new();
@@ -109,7 +111,7 @@ pub fn consistency_path(leaves: &[Digest], old: usize) -> Vec<Digest> {
     consistency_of(leaves, old, IsKnown::Yes)
 }
 
-/// Knowledge of the verifier about the root of a subtree.
+/// The verifier's knowledge of a subtree's root.
 #[derive(Clone, Copy, PartialEq)]
 enum IsKnown {
     Yes,
@@ -133,7 +135,7 @@ fn consistency_of(leaves: &[Digest], old: usize, is_known: IsKnown) -> Vec<Diges
     path
 }
 
-/// Returns whether a tree of `new` leaves begins with the leaves of an earlier one (RFC 9162
+/// Returns whether a tree of `new` leaves begins with the leaves of an earlier tree (RFC 9162
 /// §2.1.4.2).
 pub fn is_consistent(
     (old, old_root): (u64, &Digest),

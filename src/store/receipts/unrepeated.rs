@@ -1,12 +1,12 @@
-//! Parses JSON and rejects objects that name a member twice, as RFC 8785 requires. One
-//! reader could show the first of two members and another check the second.
+//! Parses JSON and rejects objects that contain a field name twice, as RFC 8785 requires.
+//! Otherwise, one reader could show the first of the two fields while another checks the second.
 
 use std::fmt::{Formatter, Result as Formatted};
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A value in which no object names a member twice.
+/// A value in which no object contains a field name twice.
 #[derive(Debug)]
 pub struct UniqueMembersJson(pub Value);
 

@@ -1,4 +1,4 @@
-//! Names the columns that a registry may map.
+//! Lists the columns that a registry may map.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ const COLUMNS: &[&str] = &[
     "status",
 ];
 
-/// Parts of an address, after the prefix of its role.
+/// Parts of an address. A column name is the role's prefix followed by one of these.
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 
-/// Parts of a party, after the prefix of its role.
+/// Parts of a party. A column name is the role's prefix followed by one of these.
 const PARTY: &[&str] = &[
     "type",
     "name",
@@ -33,7 +33,7 @@ const PARTY: &[&str] = &[
     "title",
 ];
 
-/// Numbers of the officer columns in an entity's row. No registry has as many.
+/// Numbers of the officer columns in an entity's row. No registry has this many.
 const OFFICERS: std::ops::RangeInclusive<u8> = 1..=40;
 
 /// Returns every column name that the builder reads.

@@ -1,5 +1,5 @@
-//! Builds the rows of `business.entity`, one per entity of a registry. Omits streets that may be a
-//! person's and numbers that may be a tax identification number.
+//! Builds the rows of `business.entity`, one for each entity in a registry. Omits streets that may
+//! be a person's address and numbers that may be tax identification numbers.
 
 use std::borrow::Cow;
 use std::iter::repeat_n;
@@ -25,7 +25,7 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
-/// Addressees that are the entity itself: `THE LLC`, `THE CORPORATION`.
+/// Addressees that refer to the entity itself: `THE LLC`, `THE CORPORATION`.
 const SELF_ADDRESSEES: &[&str] = &[
     "LLC",
     "CORP",
@@ -46,12 +46,12 @@ pub(super) const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
 /// Entities, with the issues found in them.
 pub(super) struct Entities {
     pub frame: DataFrame,
-    /// Entity id by row of [`Rows::entities`]; `None` for a quarantined row.
+    /// Entity ids by row of [`Rows::entities`]; `None` for a quarantined row.
     pub ids: Vec<Option<String>>,
     pub issues: Vec<Issue>,
 }
 
-/// Builds the table of entities.
+/// Builds the entity table.
 pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> Result<Entities> {
     let frame = without_streets_of_addressees(with_role_addresses(settings, rows)?)?;
     let mut reader = Reader {
@@ -122,7 +122,7 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     })
 }
 
-/// Adds address and agent columns from separate party rows, by the role of each row.
+/// Adds address and agent columns from separate party rows, according to each row's role.
 fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
     let mut frame = rows.entities.clone();
     let Some(roles) = Texts(&rows.parties)
@@ -164,8 +164,8 @@ fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
     Ok(frame)
 }
 
-/// Nulls the street of a mailing address whose named addressee is or may be a person: neither
-/// certainly an organisation nor the entity itself.
+/// Removes the street from a mailing address whose named addressee is or may be a person. A street
+/// is kept only if the addressee is certainly an organisation or the entity itself.
 fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
     let texts = Texts(&frame);
     let Some(addressees) = texts.column("mailing_name") else {
@@ -207,13 +207,13 @@ struct Reader<'f> {
     rejects: Rejects,
     /// Row, code and detail.
     warnings: Vec<(usize, &'static str, String)>,
-    /// Texts without a known meaning by row, each after the name of its column.
+    /// By row: texts without a known meaning, each preceded by the column name.
     unknown_values: Vec<Vec<String>>,
 }
 
 impl<'f> Reader<'f> {
-    /// Returns the registry's number, or its second number if that is not a tax identification
-    /// number.
+    /// Returns the registry's number. If that number is missing, returns the second number, unless
+    /// it is a tax identification number.
     fn numbers(&mut self) -> Vec<Option<Cow<'f, str>>> {
         let own = self.texts.column("entity_number");
         let mut numbers = Vec::with_capacity(self.height);
@@ -249,7 +249,7 @@ impl<'f> Reader<'f> {
         self.texts.cell("other_number", row).filter(is_public)
     }
 
-    /// Returns the names without the status that some registries append.
+    /// Returns the names without the status that some registries append to them.
     fn names(&mut self) -> Vec<Option<&'f str>> {
         let names = self.texts.column("name");
         let mut found = Vec::with_capacity(self.height);
@@ -280,7 +280,7 @@ impl<'f> Reader<'f> {
             .iter()
             .map(|name| name.map(canonical::name::organization))
             .collect();
-        // Compare a name without letters or digits, such as `+++`, as it is written.
+        // Compare names without letters or digits, such as `+++`, as they are written.
         let compared = normalized.iter().zip(names).map(|(normal, name)| {
             let normal = normal
                 .as_ref()
@@ -346,7 +346,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reads a date. An invalid date becomes null with a warning; a placeholder becomes null.
+    /// Reads a date. An invalid date becomes null with a warning. A placeholder becomes null.
     fn date(&mut self, from: &str, to: &str) -> Column {
         let days: Vec<Option<Day>> = (0..self.height).map(|row| self.day(from, row)).collect();
         strings(to, days.iter().map(|day| day.map(|day| day.to_string())))
@@ -396,7 +396,7 @@ impl<'f> Reader<'f> {
         list_column("identifiers", (0..self.height).map(identifiers))
     }
 
-    /// Returns the registry's page of each entity, if such pages have addresses.
+    /// Returns the URL of the registry's page about each entity, if the registry has such pages.
     fn registry_url(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
         let url = |number: &Option<Cow<'f, str>>| {
             Some(
@@ -443,8 +443,8 @@ impl<'f> Reader<'f> {
         ]
     }
 
-    /// Adds a warning about a text of a coded column that neither the registry's own table nor the
-    /// shared vocabulary knows.
+    /// Adds a warning about text in a coded column that is in neither the registry's own table nor
+    /// the shared vocabulary.
     fn warn_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
         let named = column.replace('_', " ");
         self.warnings.push((
@@ -477,8 +477,8 @@ impl<'f> Reader<'f> {
             types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
             bases.push(coded.map(|(_, basis)| basis));
             let stated = self.texts.cell("jurisdiction", row).map(state);
-            // A postal code shows if the jurisdiction is another state. Other texts (`OC`, names of
-            // countries) are not interpreted.
+            // A postal code shows whether the jurisdiction is another state. Other texts (`OC`,
+            // names of countries) are not interpreted.
             let by_state = || {
                 stated
                     .as_deref()
@@ -487,7 +487,7 @@ impl<'f> Reader<'f> {
             };
             let foreign = known.and_then(|known| known.is_foreign).or_else(by_state);
             is_foreign.push(foreign);
-            // A domestic entity was formed in this state.
+            // A domestic entity was formed in the registry's state.
             jurisdictions.push(
                 stated.or_else(|| (foreign == Some(false)).then(|| Cow::Owned(home.to_owned()))),
             );
@@ -505,7 +505,7 @@ impl<'f> Reader<'f> {
         ]
     }
 
-    /// Returns the declared role for rows with a mailing address.
+    /// Returns the declared mailing role for each row with a mailing address.
     fn mailing_role(&self, columns: &[Column]) -> Column {
         let parts: Vec<&StringChunked> = columns
             .iter()
@@ -521,7 +521,7 @@ impl<'f> Reader<'f> {
         strings("mailing_role", (0..self.height).map(role))
     }
 
-    /// Returns the registered agent. Publishes the street only of agents whose name marks them as
+    /// Returns the registered agent. Publishes a street only for agents whose name marks them as
     /// organisations, because registries also list persons as organisations.
     fn agent(&mut self) -> Result<Vec<Column>> {
         let agents = PartyColumns::new(&self.texts, "agent");
@@ -589,7 +589,7 @@ impl<'f> Reader<'f> {
             .into_column()
     }
 
-    /// Returns the year and day of the latest annual report in the record.
+    /// Returns the year and date of the latest annual report in the record.
     fn last_report(&mut self) -> [Column; 2] {
         let reports: Vec<(String, String)> = REPORTS
             .map(|place| {
@@ -625,7 +625,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// Nulls the cells of all rows outside the mask.
+/// Sets the cells of all rows outside the mask to null.
 fn keep_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
     let cells = column
         .str()?

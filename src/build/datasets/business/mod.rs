@@ -1,6 +1,6 @@
-//! Turns a state's registry of businesses into one row per entity and one per officer. One builder
-//! serves all states; their declarations hold the differences. Never publishes federal tax numbers,
-//! e-mail addresses or the streets of persons.
+//! Turns a state's business registry into one row per entity and one row per officer. One builder
+//! serves all states; their declarations contain the differences. Never publishes federal tax
+//! numbers, e-mail addresses or persons' streets.
 
 mod columns;
 mod entities;

@@ -1,4 +1,4 @@
-//! Reads the name of a party as people write it, and decides if the party is a person or an
+//! Reads a party's name as people write it, and decides whether the party is a person or an
 //! organisation. The type stays null if neither the registry nor the name shows it.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use pubdata_core::canonical;
 pub(super) const PERSON: &str = "person";
 pub(super) const ORGANIZATION: &str = "organization";
 
-/// Designators that are not surnames: a name that ends in one is not a person's.
+/// Designators that are not surnames. A name that ends in one of these is not a person's name.
 const CERTAIN_DESIGNATORS: &[&str] = &[
     "INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP",
 ];
@@ -44,17 +44,18 @@ const SUFFIXES: &[&str] = &[
     "SRA", "ING",
 ];
 
-/// Person or organisation that a row names.
+/// A person or organisation named in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Party<'f> {
-    /// Letters as published. Names of persons read given names, last name, suffix.
+    /// The name, with letters as published. Persons' names have the order given names, last name,
+    /// suffix.
     pub name: Cow<'f, str>,
     /// Null if neither the registry nor the name shows it.
     pub kind: Option<&'static str>,
 }
 
 impl Party<'_> {
-    /// Returns true if the name is a placeholder, such as `VACANT`.
+    /// Returns true if the name is a placeholder such as `VACANT`.
     pub fn is_placeholder(&self) -> bool {
         is_placeholder(Holds::Name, &self.name)
     }
@@ -72,7 +73,7 @@ pub(super) struct PartyColumns<'f> {
 }
 
 impl<'f> PartyColumns<'f> {
-    /// Finds the columns that begin with `prefix`.
+    /// Finds the columns whose names begin with `prefix`.
     pub fn new(texts: &Texts<'f>, prefix: &str) -> Self {
         let column = |part: &str| texts.column(&format!("{prefix}_{part}"));
         Self {
@@ -84,14 +85,14 @@ impl<'f> PartyColumns<'f> {
         }
     }
 
-    /// Returns the name of a row's party if it is certainly an organisation's.
+    /// Returns the name of a row's party if the party is certainly an organisation.
     pub fn organization(&self, row: usize) -> Option<&'f str> {
         let name = self.name?.get(row)?;
         is_certain_organization(name).then_some(name)
     }
 
-    /// Returns the party of a row, or `None` if the row names no party. `default` is the type of a
-    /// party whose row does not state one.
+    /// Returns a row's party, or `None` if the row does not name one. `default` is the type of a
+    /// party whose row does not state a type.
     pub fn party(
         &self,
         settings: &Settings,
@@ -115,7 +116,8 @@ impl<'f> PartyColumns<'f> {
                 kind: Some(ORGANIZATION),
             });
         }
-        // If other rows state the type, a party without one may be either.
+        // If other rows state the type, a party without a stated type may be a person or an
+        // organisation.
         let is_unsaid = self.kind.is_some() && declared.is_none();
         if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)).filter(|_| !is_unsaid)
         {
@@ -144,7 +146,7 @@ impl<'f> PartyColumns<'f> {
     }
 }
 
-/// Returns true if a name ends in an organisation's designator, or has a word that only
+/// Returns true if a name ends in an organisation's designator, or contains a word that only
 /// organisations use (`C T CORPORATION SYSTEM`).
 pub(super) fn has_designator(name: &str) -> bool {
     let name = canonical::name::organization(name);
@@ -161,8 +163,8 @@ fn is_certain_organization(name: &str) -> bool {
         .is_some_and(|designator| CERTAIN_DESIGNATORS.contains(&designator))
 }
 
-/// Joins given names, last name and suffix; returns `None` if all are empty. `rest` is a column of
-/// middle initial and suffix together.
+/// Joins given names, last name and suffix. Returns `None` if all are empty. `rest` is a column
+/// that combines middle initial and suffix.
 fn full_name(
     [first, middle, last, suffix]: [Option<&str>; 4],
     rest: Option<&str>,

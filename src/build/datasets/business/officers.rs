@@ -1,5 +1,5 @@
-//! Builds the rows of `business.officer` from columns of the entity's row or from separate rows.
-//! Merges identical entries of an officer.
+//! Builds the rows of `business.officer` from columns in the entity's row or from separate rows.
+//! Merges identical entries for an officer.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) struct Officers {
     pub issues: Vec<Issue>,
 }
 
-/// Builds the table of officers. `ids` holds the entity ids by row of [`Rows::entities`]; omits
+/// Builds the officer table. `ids` contains the entity ids by row of [`Rows::entities`]. Omits
 /// officers of quarantined entities.
 pub(super) fn table(
     context: &Context<'_>,
@@ -119,7 +119,7 @@ fn record_id(entity_id: &str, seq: i32) -> String {
     format!("{OFFICER}:{entity_id}:{seq}")
 }
 
-/// Officer as listed. Identical entries of an entity count once.
+/// An officer as listed. Identical entries for the same entity count once.
 #[derive(PartialEq, Eq, Hash, Clone)]
 struct Officer<'f> {
     name: String,
@@ -135,7 +135,7 @@ struct Officer<'f> {
 }
 
 impl<'f> Officer<'f> {
-    /// Returns the published title if its meaning is not known.
+    /// Returns the published title if its meaning is unknown.
     fn unknown_title(&self) -> Option<&'f str> {
         self.title_raw.filter(|_| self.is_title_unmapped)
     }
@@ -145,13 +145,13 @@ struct Entry<'f> {
     entity: usize,
     seq: i32,
     officer: Officer<'f>,
-    /// Pointers to the row that names the officer, if that is not the entity's row.
+    /// Pointers to the row that names the officer, if it is not the entity's row.
     own: Vec<u64>,
 }
 
 impl Entry<'_> {
-    /// Returns pointers to the officer's own row first, then to the other rows of the entity, which
-    /// decide the officer's position.
+    /// Returns pointers to the officer's own row first, followed by the entity's other rows, which
+    /// determine the officer's position.
     fn pointers(&self, entity: &[u64]) -> Vec<u64> {
         let others = entity
             .chunks_exact(4)
@@ -161,7 +161,7 @@ impl Entry<'_> {
     }
 }
 
-/// Columns of an officer, resolved once.
+/// Columns that describe an officer, resolved once.
 struct Columns<'f> {
     party: PartyColumns<'f>,
     title: Option<&'f StringChunked>,
@@ -193,7 +193,7 @@ struct List<'f> {
 }
 
 impl<'f> List<'f> {
-    /// Adds officers from numbered columns of the entity's row.
+    /// Adds officers from numbered columns in the entity's row.
     fn add_blocks(&mut self, entities: &'f DataFrame, ids: &[Option<String>]) {
         let texts = Texts(entities);
         let blocks: Vec<Columns<'f>> = (1..)
@@ -312,8 +312,8 @@ impl<'f> List<'f> {
         })
     }
 
-    /// Looks up a title as written, then without punctuation, then split into codes (`VPD`, `P/D`),
-    /// of which the highest counts.
+    /// Looks up a title as written, then without punctuation, and then split into codes (`VPD`,
+    /// `P/D`). If it is split, the highest-ranking code counts.
     fn title(&self, raw: &str) -> Option<&'f str> {
         let titles = &self.settings.titles;
         let letters: String = raw

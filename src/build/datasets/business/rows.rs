@@ -1,5 +1,5 @@
-//! Reads a registry's files and groups the rows of each entity. If several files have an entity,
-//! the newest counts. Removes e-mail addresses and quarantines rows that contradict each other.
+//! Reads a registry's files and groups each entity's rows. If several files contain an entity, the
+//! newest file counts. Removes e-mail addresses and quarantines rows that contradict each other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,19 +16,19 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// Rows of a registry's files, in the order of its entities.
+/// Rows from a registry's files, in entity order.
 pub(super) struct Rows {
-    /// One row per entity, with its own columns and pointers to all its source rows.
+    /// One row per entity, with the entity's columns and pointers to all its source rows.
     pub entities: DataFrame,
-    /// Rows that name a party, if the registry has separate rows for parties, with pointers to
-    /// themselves.
+    /// Rows that name a party, if the registry has separate rows for parties. Each row has a
+    /// pointer to itself.
     pub parties: DataFrame,
-    /// Rows of `parties`, by row of `entities`.
+    /// Row indices in `parties`, by row of `entities`.
     pub parties_of: Vec<Vec<usize>>,
     pub issues: Vec<Issue>,
 }
 
-/// Reads a registry's files and groups the rows of each entity.
+/// Reads a registry's files and groups each entity's rows.
 pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     let mut issues = Vec::new();
     let mut files = Vec::new();
@@ -76,7 +76,7 @@ fn decode_source(
     Ok(frames)
 }
 
-/// Nulls address lines that contain an e-mail address.
+/// Sets address lines that contain an e-mail address to null.
 fn withhold_emails(
     context: &Context<'_>,
     settings: &Settings,
@@ -130,12 +130,12 @@ fn withhold_emails(
     Ok(())
 }
 
-/// Age of a file: its day, then the index of its source in the declaration.
+/// Age of a file: its date, then the index of its source in the declaration.
 type Age = (String, usize);
 
-/// Returns the rows of the newest file that has each entity's number. The file's URL states its
-/// day; for an archive, it is the day of its member. A daily file that is older than the quarterly
-/// file is part of it.
+/// For each entity number, returns the rows from the newest file that contains it. A file's date is
+/// in its URL, or comes from the member if the file is an archive. A quarterly file includes all
+/// daily files that are older.
 fn newest(
     context: &Context<'_>,
     settings: &Settings,
@@ -190,8 +190,8 @@ fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
     Ok(all)
 }
 
-/// Builds one row per entity from rows that each name one of its parties. If rows of an entity
-/// contradict each other, quarantines the minority, or all of them without a majority.
+/// Builds one row per entity from rows that each name one of the entity's parties. If an entity's
+/// rows contradict each other, quarantines the minority, or all rows if there is no majority.
 fn grouped(
     context: &Context<'_>,
     frame: &DataFrame,
@@ -230,7 +230,7 @@ fn grouped(
             own.iter()
                 .all(|column| column.get(one) == column.get(other))
         };
-        // The majority of the rows decides the entity's values.
+        // The majority of rows determines the entity's values.
         let most = rows
             .iter()
             .copied()
@@ -275,8 +275,8 @@ fn grouped(
     Ok((entities, frame.clone(), groups))
 }
 
-/// Joins officers to the entities they name. Leaves out officers of entities that the file does not
-/// have.
+/// Joins officers to the entities they refer to. Leaves out officers of entities that are not in
+/// the file.
 fn joined(
     context: &Context<'_>,
     mut entities: DataFrame,

@@ -8,10 +8,10 @@ use crate::datasets::Fault;
 use crate::datasets::settings;
 use pubdata_core::pipeline::Declaration;
 
-/// Placeholder for the registry's number in a URL template.
+/// Placeholder for the registry's entity number in a URL template.
 pub(super) const NUMBER: &str = "{entity_number}";
 
-/// Settings of one registry: everything that differs between states.
+/// Settings for one registry, which cover everything that differs between states.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
@@ -19,22 +19,22 @@ pub(super) struct Settings {
     pub state: String,
     /// Name of the feed in the rows.
     pub source_id: String,
-    /// Sources of entities. The last file with an entity's number decides.
+    /// Entity sources. The last file that contains an entity's number decides.
     pub entities: Vec<String>,
-    /// URL variable with the day of a file, `YYYYMMDD`. Among files of one day, the source declared
-    /// last counts.
+    /// URL variable with a file's date, `YYYYMMDD`. Among files with the same date, the source
+    /// declared last counts.
     pub day_variable: Option<String>,
     /// Source of officers that reference their entity by `link_number`.
     pub officers: Option<String>,
-    /// True if an entity has a row for each of its parties.
+    /// True if the registry has a separate row for each of an entity's parties.
     #[serde(default)]
     pub is_row_per_party: bool,
     /// Date formats, such as `MMDDYYYY`. A time after the date is ignored.
     pub date_formats: Vec<String>,
-    /// Beginnings of texts that represent no date.
+    /// Prefixes of texts that do not represent a date.
     #[serde(default)]
     pub placeholder_dates: Vec<String>,
-    /// Status of all entities, if the registry lists one status only.
+    /// Status of all entities, if the registry lists only entities with one status.
     pub implied_status: Option<String>,
     #[serde(default)]
     pub statuses: Table<String>,
@@ -42,50 +42,50 @@ pub(super) struct Settings {
     pub entity_types: Table<EntityType>,
     /// Purpose of the mailing address.
     pub mailing_role: Option<String>,
-    /// Meaning of a party's role if the party is not an officer: `principal`, `mailing` or `agent`,
-    /// or `none` for a party that is not published.
+    /// Meaning of a party's role if the party is not an officer. The value is `principal`,
+    /// `mailing` or `agent`, or `none` for a party that is not published.
     #[serde(default)]
     pub party_roles: Table<String>,
     /// `person` or `organization`.
     #[serde(default)]
     pub party_types: Table<String>,
-    /// Type of officers whose row does not state one.
+    /// Type of officers whose row does not state a type.
     pub officer_type: Option<String>,
     #[serde(default)]
     pub titles: Table<String>,
-    /// Codes that make up a title, the highest first.
+    /// Codes that a title can be composed of, starting with the highest rank.
     #[serde(default)]
     pub title_codes: Vec<String>,
     /// Title of officers listed in a separate column.
     pub officer_title: Option<String>,
-    /// Values of the registry's flag that show if all officers are listed. The field below is the
-    /// default.
+    /// Values of the registry's flag that show whether all officers are listed. The field below is
+    /// the default.
     #[serde(default)]
     pub officers_complete: Table<bool>,
     pub is_officers_complete: Option<bool>,
-    /// URL template of the registry's page of an entity, with [`NUMBER`].
+    /// URL template for the registry's page about an entity, with [`NUMBER`].
     pub registry_url: Option<String>,
     /// True if the registry appends the status to the names of dead entities.
     #[serde(default)]
     pub is_status_in_name: bool,
     /// Scheme of the registry's second number.
     pub other_number_scheme: Option<String>,
-    /// Prefixes of second numbers that are not tax identification numbers. All others stay
-    /// unpublished.
+    /// Prefixes of second numbers that are not tax identification numbers. All other second numbers
+    /// stay unpublished.
     #[serde(default)]
     pub public_number_prefixes: Vec<String>,
 }
 
-/// Legal form that a registry's own type means.
+/// Legal form that corresponds to a registry's own type.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EntityType {
     pub value: String,
-    /// Null if the type does not show it.
+    /// Null if the type does not show this.
     pub is_foreign: Option<bool>,
 }
 
-/// Publisher's words and their meanings. Ignores case and surrounding blanks.
+/// A publisher's terms and their meanings. Lookups ignore case and surrounding blanks.
 #[derive(Deserialize)]
 #[serde(from = "BTreeMap<String, T>")]
 pub(super) struct Table<T>(HashMap<String, T>);
@@ -108,7 +108,7 @@ impl<T> From<BTreeMap<String, T>> for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Returns the meaning of a text.
+    /// Returns a text's meaning.
     pub fn get(&self, text: &str) -> Option<&T> {
         match self.0.get(text) {
             None if text.bytes().any(|byte| !byte.is_ascii_uppercase()) => {
@@ -123,7 +123,7 @@ impl Settings {
     /// Reads and checks a declaration's settings.
     ///
     /// # Errors
-    /// A fault that names the setting that is wrong.
+    /// Returns a fault that names the invalid setting.
     pub fn read(declaration: &Declaration) -> Result<Self, Fault> {
         let settings: Self = settings(declaration)?;
         let fault = |key: &str, message: &str| Err(Fault::in_settings(key, message));

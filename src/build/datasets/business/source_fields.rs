@@ -1,6 +1,6 @@
-//! Keeps the cells of an entity as the registry publishes them, under the registry's own column
-//! names, so that readers can check our values. Excludes cells about parties, whose streets may be
-//! their homes, and numbers that may be tax identification numbers.
+//! Keeps an entity's cells as the registry publishes them, under the registry's own column names,
+//! so that readers can check our values. Excludes cells about parties, whose streets may be home
+//! addresses, and numbers that may be tax identification numbers.
 
 use polars::prelude::*;
 
@@ -9,7 +9,7 @@ use super::texts::Texts;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 
-/// Prefixes of our names for withheld columns.
+/// Prefixes of pubdata names for withheld columns.
 const WITHHELD: &[&str] = &[
     "agent_",
     "officer_",
@@ -19,7 +19,7 @@ const WITHHELD: &[&str] = &[
     "other_number",
 ];
 
-/// Builds the column `source_fields`: a JSON object with the non-empty cells of each row.
+/// Builds the column `source_fields`, a JSON object with each row's non-empty cells.
 pub(super) fn column(
     declaration: &Declaration,
     settings: &Settings,
@@ -34,7 +34,7 @@ pub(super) fn column(
         source.ok_or_else(|| Error::config(format!("`{source_id}` is not among its sources")))?;
     let is_public = |name: &str| !WITHHELD.iter().any(|start| name.starts_with(start));
     let published = source.columns.iter().filter(|(name, _)| is_public(name));
-    // A column can have several names over the years; the first is the current one.
+    // A column may have had several names over the years. The first name is the current one.
     let columns: Vec<(&str, &StringChunked)> = published
         .filter_map(|(name, theirs)| Some((theirs.first()?.as_str(), texts.column(name)?)))
         .collect();

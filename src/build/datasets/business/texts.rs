@@ -1,4 +1,4 @@
-//! Reads the text columns of a registry's frame, and its addresses with their ZIP Codes. A column
+//! Reads the text columns in a registry's frame, and its addresses with their ZIP Codes. A column
 //! that a registry does not publish reads as null.
 
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use pubdata_core::canonical;
 
-/// Text columns of a frame, each of which a registry may lack.
+/// A frame's text columns. A registry may not publish all of them.
 pub(super) struct Texts<'f>(pub &'f DataFrame);
 
 impl<'f> Texts<'f> {
@@ -19,7 +19,7 @@ impl<'f> Texts<'f> {
             .and_then(|column| column.str().ok())
     }
 
-    /// Returns the cell of a column in a row.
+    /// Returns a row's cell in a column.
     pub fn cell(&self, name: &str, row: usize) -> Option<&'f str> {
         self.column(name)?.get(row)
     }
@@ -53,7 +53,7 @@ impl<'f> Texts<'f> {
         }
     }
 
-    /// Copies an address, `principal_line1` and so on, with the state as a postal code and the ZIP
+    /// Copies an address (`principal_line1` and so on), with the state as a postal code and the ZIP
     /// Code in two parts.
     pub fn address(&self, from: &str, to: &str, parts: &[&str]) -> Vec<Column> {
         let name = |prefix: &str, part: &str| format!("{prefix}_{part}");
@@ -87,7 +87,7 @@ impl<'f> Texts<'f> {
     }
 }
 
-/// ZIP Code columns, with the columns that show if an address is in the United States.
+/// ZIP Code columns, with the columns that show whether an address is in the United States.
 pub(super) struct ZipColumns<'f> {
     zip: Option<&'f StringChunked>,
     zip4: Option<&'f StringChunked>,
@@ -96,8 +96,8 @@ pub(super) struct ZipColumns<'f> {
 }
 
 impl<'f> ZipColumns<'f> {
-    /// Returns a row's ZIP Code in two parts. Postal codes of other countries and mistyped codes
-    /// stay as published.
+    /// Returns a row's ZIP Code in two parts. Foreign postal codes and mistyped codes stay as
+    /// published.
     fn parts(&self, row: usize) -> Option<(Cow<'f, str>, Option<String>)> {
         let text = self.zip?.get(row)?;
         let read = if self.is_in_country(row) {
@@ -110,7 +110,7 @@ impl<'f> ZipColumns<'f> {
         }))
     }
 
-    /// Returns the last four digits from their own column, or from the code.
+    /// Returns the last four digits from a separate column, or from the code.
     fn zip4(&self, row: usize) -> Option<String> {
         let is_zip4 = |text: &&str| {
             text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000"
@@ -123,7 +123,7 @@ impl<'f> ZipColumns<'f> {
         own.or_else(|| self.parts(row)?.1)
     }
 
-    /// Returns an invalid code of an address that is in the United States.
+    /// Returns the code if it is invalid and its address is in the United States.
     pub fn bad(&self, row: usize) -> Option<&'f str> {
         let is_plain = |text: &&str| {
             text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "00000"
@@ -133,8 +133,8 @@ impl<'f> ZipColumns<'f> {
             .then_some(text)
     }
 
-    /// Returns true if the address is in the United States. Sunbiz keeps two letters of `UNITED
-    /// STATES`, and of other countries.
+    /// Returns true if the address is in the United States. Sunbiz truncates `UNITED STATES` and
+    /// the names of other countries to two letters.
     fn is_in_country(&self, row: usize) -> bool {
         let state = self.state.and_then(|state| state.get(row));
         let has_state = state.is_some_and(|state| canonical::state::usps(state).is_some());
@@ -156,18 +156,18 @@ pub(super) fn strings<T: AsRef<str>>(
     builder.finish().into_column()
 }
 
-/// Builds a column that repeats one text.
+/// Builds a column that repeats the same text.
 pub(super) fn constant(name: &str, text: &str, height: usize) -> Column {
     StringChunked::full(name.into(), text, height).into_column()
 }
 
-/// Returns the postal code of a state, or the text as published.
+/// Returns a state's postal code, or the text as published.
 pub(super) fn state(text: &str) -> Cow<'static, str> {
     canonical::state::usps(text).map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
 }
 
-/// Splits a ZIP Code into five and four digits. Postal codes of other countries and mistyped codes
-/// stay as published.
+/// Splits a ZIP Code into five and four digits. Foreign postal codes and mistyped codes stay as
+/// published.
 pub(super) fn zip(text: &str) -> (Cow<'_, str>, Option<String>) {
     canonical::address::zip(text).map_or((Cow::Borrowed(text), None), |(five, four)| {
         (Cow::Owned(five), four)

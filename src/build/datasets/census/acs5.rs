@@ -1,7 +1,7 @@
-//! Turns the table-based ACS Summary File (and, with a key, tables of the Census Data API) into one
-//! row per vintage, area and metric. Source: "American Community Survey Summary File Handbook",
-//! table-based format, 2021 on. Never computes an exact margin of error: a percentage derived from
-//! counts has none.
+//! Turns the table-based ACS Summary File (and, with a key, tables from the Census Data API) into
+//! one row per vintage, area and metric. Source: "American Community Survey Summary File Handbook",
+//! table-based format, 2021 and later. Never computes an exact margin of error. A percentage
+//! derived from counts has no exact margin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         .collect()
 }
 
-/// Decodes the tables in parallel, with the columns that the metrics need.
+/// Decodes the tables in parallel, with the columns that the metrics require.
 fn read_tables(
     context: &Context<'_>,
     settings: &Settings,
@@ -123,10 +123,10 @@ fn read_tables(
     }
 }
 
-/// Names of the areas by GEO_ID.
+/// Names of areas by GEO_ID.
 struct Names {
     by_area: DataFrame,
-    /// Holds the issues about unreadable records.
+    /// Contains the issues about unreadable records.
     source: SourceFrame,
 }
 
@@ -145,7 +145,7 @@ fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<Names> {
     Ok(Names { by_area, source })
 }
 
-/// Returns the universe of each variable in the Bureau's words, with a pointer to it.
+/// Returns each variable's universe in the Bureau's wording, with a pointer to it.
 fn read_universes(context: &Context<'_>) -> Result<BTreeMap<String, (String, Vec<u64>)>> {
     let shells = context.read_one("census.acs5_shells")?.frame;
     let (variables, universes, pointers) = (
@@ -220,7 +220,7 @@ fn build_level<'t>(
         .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
-        // In a replay of one record, most tables are empty.
+        // In the replay of a single record, most tables are empty.
         let Some(table) = tables.get(metric.table.as_str()) else {
             continue;
         };
@@ -238,7 +238,7 @@ fn build_level<'t>(
             settings, metric, table, &published, universe,
         )?);
     }
-    // Rows follow the order of the contract, not the order of the declaration.
+    // Rows follow the contract's order, not the declaration's.
     metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
     let (codes, names, name_pointers) = (
         text(&areas, "code")?,
@@ -290,8 +290,8 @@ fn build_level<'t>(
     })
 }
 
-/// Areas per chunk of rows that one thread builds. A fixed number keeps the output independent of
-/// the number of threads.
+/// Areas in each chunk of rows that one thread builds. A fixed number keeps the output independent
+/// of the number of threads.
 const AREAS_PER_CHUNK: usize = 2048;
 
 fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>> {
@@ -302,7 +302,7 @@ fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>
     Ok(Some(above))
 }
 
-/// Returns every area that any table has, with its code and name, in order.
+/// Returns every area that occurs in any table, with its code and name, in order.
 fn areas_of<'f>(
     level: &Level<'_>,
     frames: impl Iterator<Item = &'f DataFrame>,
@@ -350,8 +350,8 @@ fn areas_of<'f>(
     left_join(filtered(&areas, &is_area)?, names.clone(), "geo_id")
 }
 
-/// Reads the published percentages of a level, aligned with the areas: one column per variable and
-/// one column of pointers per file.
+/// Reads a level's published percentages, aligned with the areas: one column per variable and one
+/// pointer column per file.
 fn read_published(
     context: &Context<'_>,
     level: &Level<'_>,

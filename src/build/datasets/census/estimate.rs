@@ -1,7 +1,7 @@
-//! Interprets a pair of estimate and margin cells as one [`Reading`]. Source: the Bureau's "Notes
-//! on ACS Estimate and Annotation Values" and the "Explanation of Symbols" in each table's notes.
-//! All figures are in tenths of the metric's unit, so that medians and percentages with one decimal
-//! stay exact.
+//! Interprets a pair of estimate and margin cells as a single [`Reading`]. Source: the Bureau's
+//! "Notes on ACS Estimate and Annotation Values" and the "Explanation of Symbols" in each table's
+//! notes. All figures are in tenths of the metric's unit, so that medians and percentages with one
+//! decimal place stay exact.
 
 use serde::Deserialize;
 
@@ -19,8 +19,8 @@ pub(super) struct SpecialValues {
     pub(super) suppressed: String,
 }
 
-/// Sentinels of a median's lowest and highest interval, the bounds they represent, and the Bureau's
-/// phrase for each.
+/// Sentinels for a median's lowest and highest interval, the bounds that the sentinels represent,
+/// and the Bureau's phrase for each bound.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenEnded {
@@ -32,7 +32,7 @@ pub(super) struct OpenEnded {
     pub(super) high_phrase: String,
 }
 
-/// Interpreted pair of cells, with figures in tenths.
+/// An interpreted pair of cells, with figures in tenths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Reading {
     pub(super) value: Option<i64>,
@@ -41,7 +41,7 @@ pub(super) struct Reading {
     /// `at_least` or `at_most`.
     pub(super) bound_type: Option<&'static str>,
     pub(super) moe: Option<i64>,
-    /// Margin of a share, by the Bureau's formula for users.
+    /// A share's margin of error, according to the Bureau's formula for users.
     pub(super) moe_approximate: Option<i64>,
     /// `published`, `controlled`, `not_published`, `not_fetched` or `open_ended`.
     pub(super) moe_status: &'static str,
@@ -50,17 +50,17 @@ pub(super) struct Reading {
     pub(super) warning: Option<&'static str>,
 }
 
-/// Cell without a known meaning, which is not a figure.
+/// A cell that is not a figure and has no known meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unknown(pub(super) String);
 
-/// The Bureau's special values are nine equal digits below zero; no figure is that low.
+/// The Bureau's special values are negative numbers of nine equal digits. No figure is that low.
 const MAX_SPECIAL_VALUE: i64 = -1_111_111_110;
 
-/// 100 % in tenths. The Bureau prints no larger margin of a percentage.
+/// 100 % in tenths. The Bureau never prints a larger margin for a percentage.
 const MAX_MARGIN: i64 = 1_000;
 
-/// Special values that the cells of one metric can hold.
+/// Special values that may occur in the cells for one metric.
 pub(super) struct Cells {
     jam: [(i64, SpecialValue); 6],
     open_ended: Option<OpenInterval>,
@@ -96,7 +96,7 @@ impl Cells {
     /// Parses the special values.
     ///
     /// # Errors
-    /// The setting that is not a number.
+    /// Returns the name of a setting that is not a number.
     pub(super) fn new(
         jam: &SpecialValues,
         open_ended: Option<&OpenEnded>,
@@ -133,7 +133,7 @@ impl Cells {
     /// Reads a published estimate and its margin of error.
     ///
     /// # Errors
-    /// An undeclared special value, or a text that is not a number.
+    /// Fails for an undeclared special value, or for text that is not a number.
     pub(super) fn read(
         &self,
         estimate: Option<&str>,
@@ -179,8 +179,8 @@ impl Cells {
     }
 
     /// Reads an estimate whose margin states that it lies in an open-ended interval, as a bound and
-    /// a phrase. Reads an undeclared sentinel by its last digit, with a warning: the Bureau's
-    /// sentinels end in 1 above and in 9 below the bound.
+    /// a phrase. Interprets an undeclared sentinel by its last digit, with a warning. The Bureau's
+    /// sentinels end in 1 if they are above the bound and in 9 if they are below it.
     fn read_open_ended(&self, value: i64) -> Result<Reading, Unknown> {
         let warning = Some("undeclared_open_interval");
         match &self.open_ended {
@@ -219,12 +219,12 @@ impl Cells {
         }
     }
 
-    /// Reads counts and computes a share. The Bureau publishes margins of shares, but not in the
-    /// files with the counts.
+    /// Reads counts and computes a share. The Bureau publishes margins for shares, but not in the
+    /// files that contain the counts.
     ///
     /// # Units
-    /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's
-    /// published percentages.
+    /// Tenths of a percent, computed with integers; half a tenth is rounded up. The results equal
+    /// the Bureau's published percentages.
     pub(super) fn share<'t>(
         &self,
         parts: impl Iterator<Item = Option<&'t str>>,
@@ -256,14 +256,14 @@ impl Cells {
         })
     }
 
-    /// Approximates the margin of error of a share from pairs of estimate and margin for its parts
-    /// and its whole. Returns `None` if a margin is missing. Source: Census Bureau, "Understanding
-    /// and Using American Community Survey Data: What All Data Users Need to Know" (2020), chapter
-    /// 8. If several estimates are zero, only the largest of their margins counts. If the radicand
-    /// is negative, its terms are added.
+    /// Approximates a share's margin of error from pairs of estimate and margin for its parts and
+    /// its total. Returns `None` if a margin is missing. If several estimates are zero, only the
+    /// largest of their margins counts. If the radicand is negative, its terms are added. Source:
+    /// Census Bureau, "Understanding and Using American Community Survey Data: What All Data Users
+    /// Need to Know" (2020), chapter 8.
     ///
     /// # Units
-    /// Percent in tenths, at 90 % confidence like published margins.
+    /// Tenths of a percent, at the 90 % confidence level that published margins also use.
     pub(super) fn share_margin<'t>(
         &self,
         parts: impl Iterator<Item = (Option<&'t str>, Option<&'t str>)>,
@@ -376,7 +376,7 @@ fn number(text: &str) -> Result<i64, Unknown> {
     let tenth = i64::from(fraction.bytes().next().map_or(0, |byte| byte - b'0'));
     let whole: i64 = whole.parse().map_err(|_| unknown())?;
     let tenths = whole * 10 + tenth;
-    // No publisher writes a negative zero; a sign without a number is the rest of a code.
+    // No publisher writes a negative zero, so a sign without a number is left over from a code.
     if tenths == 0 && sign < 0 {
         Err(unknown())
     } else {
@@ -398,8 +398,8 @@ mod tests {
     use super::*;
 
     /// "Understanding and Using American Community Survey Data" (2020), chapter 8, "Calculating
-    /// MOEs for Derived Proportions": females 15 and older in Fairfax County who were never
-    /// married: 203,119 ± 5,070 of 630,498 ± 831.
+    /// MOEs for Derived Proportions". In Fairfax County, 203,119 ± 5,070 of 630,498 ± 831 females
+    /// 15 and older were never married.
     #[test]
     fn share_margin_matches_the_example_of_the_census_bureau() {
         let margin = |parts: &[(&str, &str)], whole: (&str, &str)| {
@@ -411,8 +411,8 @@ mod tests {
             )
         };
         assert_eq!(margin(&[("203119", "5070")], ("630498", "831")), Some(8));
-        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %. The larger margin of
-        // the two estimates of zero counts.
+        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %. Only the larger margin of the
+        // two zero estimates counts.
         assert_eq!(
             margin(
                 &[
@@ -427,7 +427,7 @@ mod tests {
         );
         // With a negative radicand: sqrt(100² + (0.9 × 200)²) / 1000 = 20.6 %.
         assert_eq!(margin(&[("900", "100")], ("1000", "200")), Some(206));
-        // ZCTA 82224 in 2023: the formula gives 13 times the whole, the Bureau publishes 100.
+        // ZCTA 82224 in 2023: the formula gives 13 times the total, but the Bureau publishes 100.
         assert_eq!(margin(&[("0", "13")], ("1", "2")), Some(1_000));
         assert_eq!(margin(&[("900", "-222222222")], ("1000", "200")), None);
         assert_eq!(margin(&[("0", "10")], ("0", "10")), None);

@@ -22,8 +22,8 @@ use pubdata_core::provenance::POINTERS;
 const GEOGRAPHY: &str = "geo.geography";
 const COUNTY: &str = "geo.county";
 
-/// Least share of the Gazetteer's land that a ZCTA's parts must cover; below it, parts are missing.
-/// Boundaries move by up to 30 %.
+/// Minimum share of the Gazetteer's land area that a ZCTA's parts must cover. A smaller share means
+/// that parts are missing. Boundaries move by up to 30 %.
 const MIN_COVERED_SHARE: f64 = 0.5;
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     ])
 }
 
-/// Areas of one Gazetteer file: code, areas in square metres and square miles, internal point.
+/// Areas from one Gazetteer file: code, area in square metres and square miles, and internal point.
 struct Areas {
     frame: DataFrame,
     year: i32,
@@ -177,7 +177,7 @@ impl Areas {
     }
 }
 
-/// Returns the newest file of a source: the file with the last keys.
+/// Returns the newest file from a source, which is the file with the last keys.
 fn newest(context: &Context<'_>, source_id: &str) -> Result<SourceFrame> {
     context
         .read(source_id)?
@@ -287,12 +287,12 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     })
 }
 
-/// Rejects ZCTAs without a county or with missing parts. Returns the land share of each primary
-/// county.
+/// Rejects ZCTAs without a county or with missing parts. Returns the land share in each ZCTA's
+/// primary county.
 ///
 /// # Units
-/// Share of the sum of the parts, 0 to 1. The sum is the whole, because the parts partition the
-/// ZCTA.
+/// Share of the parts' total land, from 0 to 1. The total equals the entire ZCTA, because the parts
+/// partition it.
 fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Option<f64>> {
     let mut shares = Vec::with_capacity(primary.len());
     for (row, primary) in primary.iter().enumerate() {
@@ -320,8 +320,8 @@ fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Opt
     shares
 }
 
-/// Reports ZCTAs of the relationship file that the Gazetteer lacks. Both list the ZCTAs of the 2020
-/// Census.
+/// Reports ZCTAs in the relationship file that are missing from the Gazetteer. Both list the ZCTAs
+/// of the 2020 Census.
 fn find_orphans(
     codes: &StringChunked,
     counties: &BTreeMap<String, PrimaryCounty>,

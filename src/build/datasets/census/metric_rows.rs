@@ -1,5 +1,5 @@
-//! Builds the rows of metrics, one per area and metric, from the cells of a table or from a
-//! percentage that the Bureau publishes.
+//! Builds metric rows, one per area and metric, from the cells of a table or from a percentage that
+//! the Bureau publishes.
 
 use std::fmt::Write;
 
@@ -13,15 +13,15 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// Table with one row per area, in the order of the areas.
+/// A table with one row per area, in area order.
 pub(super) struct AlignedTable {
     frame: DataFrame,
-    /// `None` for an area without a row in the table.
+    /// `None` for an area that has no row in the table.
     pointers: Vec<Option<Vec<u64>>>,
 }
 
 impl AlignedTable {
-    /// Sorts a table's rows into the order of the areas.
+    /// Sorts a table's rows into area order.
     pub(super) fn new(areas: &DataFrame, frame: DataFrame) -> Result<Self> {
         let frame = left_join(areas.select(["geo_id"])?, frame, "geo_id")?;
         Ok(Self {
@@ -31,7 +31,7 @@ impl AlignedTable {
     }
 }
 
-/// Columns that the rows of one metric are built from, in the order of the areas.
+/// Columns from which one metric's rows are built, in area order.
 pub(super) struct MetricSource<'s> {
     pub(super) metric: &'s Metric,
     cells: Cells,
@@ -39,7 +39,7 @@ pub(super) struct MetricSource<'s> {
     estimates: Vec<&'s StringChunked>,
     whole: Option<&'s StringChunked>,
     moe: Option<&'s StringChunked>,
-    /// Margins of a share's parts, followed by the margin of its whole.
+    /// Margins for a share's parts, followed by the margin for its total.
     share_margins: Vec<&'s StringChunked>,
     share: Option<PublishedColumns>,
     universe: &'s (String, Vec<u64>),
@@ -85,7 +85,7 @@ impl<'s> MetricSource<'s> {
         })
     }
 
-    /// Interprets an area's cells. Prefers the published percentage, if there is one.
+    /// Interprets an area's cells. Prefers the published percentage if there is one.
     ///
     /// # Errors
     /// Fails like [`Cells::read`].
@@ -111,15 +111,15 @@ impl<'s> MetricSource<'s> {
             return from_table;
         };
         let mut reading = self.cells.read(estimate, moe)?;
-        // Counts without a known meaning neither confirm nor invalidate a published percentage.
+        // Counts that cannot be interpreted neither confirm nor invalidate a published percentage.
         let Ok(derived) = from_table else {
             return Ok(reading);
         };
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
         }
-        // The published table marks every null in the same way; the counts show if the universe has
-        // no people.
+        // The published table marks every null identically. The counts show whether the universe
+        // contains no people.
         if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
             reading.null_reason = derived.null_reason;
         }
@@ -146,7 +146,7 @@ impl<'s> MetricSource<'s> {
         }
     }
 
-    /// Returns the cells that a value would come from, with their variables:
+    /// Returns the cells from which a value would come, with their variables:
     /// `B19013_E001=-777777777`.
     fn cells_as_published(
         &self,
@@ -188,16 +188,16 @@ pub(super) struct MetricRows<'l> {
     record_ids: StringChunkedBuilder,
     area: DictionaryColumnBuilder,
     area_name: DictionaryColumnBuilder,
-    /// Dictionary-encoded columns, in the order of their names.
+    /// Dictionary-encoded columns, in name order.
     few: [DictionaryColumnBuilder; DICTIONARY_COLUMNS.len()],
-    /// Columns of lists, in the order of their names.
+    /// List columns, in name order.
     lists: [ListStringChunkedBuilder; LIST_COLUMNS.len()],
     value: Vec<Option<i64>>,
     bound: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
     moe_approximate: Vec<Option<i64>>,
     is_derived: Vec<bool>,
-    /// Pointers of all rows; the next field has the end of each row's pointers.
+    /// Pointers for all rows. The next field contains the end of each row's pointers.
     pointers: Vec<u64>,
     pointer_ends: Vec<usize>,
     issues: Vec<Issue>,
@@ -205,7 +205,7 @@ pub(super) struct MetricRows<'l> {
     record_id: String,
 }
 
-/// Most rows point to a row of their table, to their area's name and to their universe.
+/// Most rows point to a row in their table, to their area's name and to their universe.
 const POINTER_NUMBERS_PER_ROW: usize = 12;
 
 const DICTIONARY_COLUMNS: [&str; 9] = [
@@ -246,7 +246,7 @@ impl<'l> MetricRows<'l> {
         }
     }
 
-    /// Adds the row of one metric for an area, or an issue with the reason why it has none.
+    /// Adds an area's row for one metric, or an issue with the reason why the row is missing.
     pub(super) fn add(
         &mut self,
         source: &MetricSource<'_>,
@@ -376,10 +376,10 @@ impl<'l> MetricRows<'l> {
     }
 }
 
-/// Estimate, margin and pointer of an area's published percentage.
+/// Estimate, margin and pointer for an area's published percentage.
 type PublishedCells<'c> = (Option<&'c str>, Option<&'c str>, &'c [u64]);
 
-/// Columns of one published percentage, aligned with the areas.
+/// Columns for one published percentage, aligned with the areas.
 struct PublishedColumns {
     estimate: StringChunked,
     moe: StringChunked,
@@ -404,7 +404,7 @@ impl PublishedColumns {
         }))
     }
 
-    /// Returns the cells of a row, if the file has the area.
+    /// Returns a row's cells, if the area occurs in the file.
     fn row(&self, row: usize) -> Option<PublishedCells<'_>> {
         self.pointers[row]
             .as_deref()

@@ -1,4 +1,4 @@
-//! Describes the metrics as declared: the table lines that each is computed from.
+//! Describes the declared metrics, including the table lines from which each metric is computed.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub(super) struct Settings {
     pub(super) metrics: Vec<Metric>,
 }
 
-/// GEO_ID prefix of each level that is kept.
+/// GEO_ID prefix for each level that is kept.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Levels {
@@ -27,7 +27,7 @@ pub(super) struct Metric {
     pub(super) key: String,
     pub(super) unit: String,
     pub(super) table: String,
-    /// Table lines: one for a published figure, or those of the numerator for a share.
+    /// Table lines: a single line for a published figure, or the numerator's lines for a share.
     pub(super) estimate: Vec<u16>,
     pub(super) denominator: Option<u16>,
     pub(super) universe: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Metric {
     pub(super) published: Option<PublishedShare>,
 }
 
-/// Percentage that the Bureau publishes with a margin of error.
+/// A percentage that the Bureau publishes with a margin of error.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedShare {
@@ -61,14 +61,14 @@ impl Metric {
         self.denominator.map(|line| self.line('E', line))
     }
 
-    /// Returns the margin column of a published figure; a share has none.
+    /// Returns the margin column for a published figure, or none for a share.
     pub(super) fn moe(&self) -> Option<String> {
         self.denominator
             .is_none()
             .then(|| self.line('M', self.estimate[0]))
     }
 
-    /// Returns the margin columns of a share's parts, followed by that of its whole.
+    /// Returns the margin columns for a share's parts, followed by the column for its total.
     pub(super) fn share_margins(&self) -> Vec<String> {
         self.denominator.map_or_else(Vec::new, |whole| {
             self.estimate
@@ -79,8 +79,8 @@ impl Metric {
         })
     }
 
-    /// Returns the variables that the record names for its margin. For a share, these are the
-    /// variables of the approximate margin.
+    /// Returns the variables that the record names as sources of its margin. For a share, these are
+    /// the variables behind the approximate margin.
     pub(super) fn moe_variable(&self) -> Option<String> {
         self.moe().or_else(|| Some(self.share_margins().join(",")))
     }
@@ -99,7 +99,7 @@ impl Metric {
     }
 }
 
-/// Level of geography, which is one dataset.
+/// A geographic level, which corresponds to one dataset.
 pub(super) struct Level<'s> {
     pub(super) dataset_id: &'static str,
     pub(super) area_column: &'static str,

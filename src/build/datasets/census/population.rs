@@ -1,4 +1,4 @@
-//! Turns the Bureau's file of population estimates into one row per state, county and incorporated
+//! Turns the Bureau's population estimates file into one row per state, county and incorporated
 //! place.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use pubdata_core::provenance::POINTERS;
 const POPULATION: &str = "geo.population";
 const SOURCE: &str = "census.population_estimate";
 
-/// Place code for the rest of a county outside incorporated places.
+/// Place code for the remainder of a county outside incorporated places.
 const REMAINDER: &str = "99990";
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
@@ -39,8 +39,8 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     }
 }
 
-/// Returns kind and FIPS code of a row's area. Returns `None` for levels that count the same people
-/// again: minor civil divisions, parts of places, consolidated cities.
+/// Returns the kind and FIPS code of a row's area. Returns `None` for levels that count the same
+/// people again: minor civil divisions, parts of places, consolidated cities.
 fn area([level, state, county, place]: [&str; 4]) -> Option<(&'static str, String)> {
     match level {
         "040" => Some(("state", state.to_owned())),

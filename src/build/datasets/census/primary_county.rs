@@ -1,7 +1,7 @@
-//! Determines a ZCTA's primary county: the county with the largest part of its land, then of its
-//! water, then the lower code. Source: the Bureau's "2020 ZCTA to County Relationship File". In
-//! Connecticut it is the planning region, because the survey and the Gazetteer have regions since
-//! 2022.
+//! Determines a ZCTA's primary county, which contains the largest part of the ZCTA's land. Ties are
+//! resolved by the largest part of its water, then by the lower code. Source: the Bureau's "2020
+//! ZCTA to County Relationship File". In Connecticut, the result is the planning region, because
+//! the survey and the Gazetteer have used planning regions since 2022.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,43 +15,44 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// Primary county of a ZCTA, with areas in square metres.
+/// A ZCTA's primary county, with areas in square metres.
 #[derive(Debug)]
 pub(super) struct PrimaryCounty {
-    /// `None` in Connecticut if the crosswalk of planning regions lacks the ZCTA.
+    /// `None` in Connecticut if the ZCTA is missing from the crosswalk of planning regions.
     pub(super) fips: Option<String>,
     pub(super) name: Option<String>,
-    /// Basis of the choice, a value of `county_basis`.
+    /// Basis for the choice, which is a value of `county_basis`.
     pub(super) basis: &'static str,
-    /// Land of the ZCTA in the county; `None` if the file does not have it.
+    /// The ZCTA's land in the county, or `None` if the file does not state it.
     pub(super) land: Option<i64>,
-    /// Land of all parts of the ZCTA.
+    /// Total land of all the ZCTA's parts.
     pub(super) land_of_parts: i64,
     pub(super) county_count: i64,
-    /// County of the largest land part, which the survey's vintages before 2022 have in Connecticut
-    /// too.
+    /// County with the largest land part. Survey vintages before 2022 use this county in
+    /// Connecticut too.
     pub(super) county_2020: County2020,
-    /// Pointers to all parts and to the row of the crosswalk.
+    /// Pointers to all parts and to the crosswalk row.
     pub(super) pointers: Vec<u64>,
 }
 
 impl PrimaryCounty {
-    /// Returns the share of the ZCTA's land in its county of 2020, 0 to 1, or `None` without land.
+    /// Returns the share of the ZCTA's land that lies in its 2020 county, 0 to 1, or `None` without
+    /// land.
     pub(super) fn share_2020(&self) -> Option<f64> {
         (self.land_of_parts > 0).then(|| self.county_2020.land as f64 / self.land_of_parts as f64)
     }
 }
 
-/// County of 2020.
+/// A 2020 county.
 #[derive(Debug)]
 pub(super) struct County2020 {
     pub(super) fips: String,
     pub(super) name: Option<String>,
-    /// Square metres of the ZCTA's land in the county.
+    /// Area of the ZCTA's land in the county, in square metres.
     pub(super) land: i64,
 }
 
-/// Part of a ZCTA in one county: a row of the relationship file.
+/// Part of a ZCTA in one county, which is a row in the relationship file.
 struct Part<'f> {
     zcta: &'f str,
     county_fips: &'f str,
@@ -64,7 +65,7 @@ struct Part<'f> {
 /// Reads the primary counties by ZCTA.
 ///
 /// # Errors
-/// Fails if a source is missing or the crosswalk has a ZCTA twice.
+/// Fails if a source is missing or a ZCTA occurs twice in the crosswalk.
 pub(super) fn read(
     context: &Context<'_>,
     connecticut: &str,
@@ -73,7 +74,7 @@ pub(super) fn read(
 ) -> Result<BTreeMap<String, PrimaryCounty>> {
     let source = context.read_one("census.zcta_county")?;
     issues.extend(source.issues(dataset_id));
-    // Rows without a ZCTA are county land outside every ZCTA.
+    // Rows without a ZCTA describe county land that lies outside every ZCTA.
     let frame = context.without_repeats(&filtered(
         &source.frame,
         &source.frame.column("zcta")?.is_not_null(),
@@ -142,7 +143,7 @@ pub(super) fn read(
     Ok(counties)
 }
 
-/// Returns the county of the first part; `parts` is sorted with the largest first.
+/// Returns the county of the first part. `parts` is sorted by size, largest first.
 fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
     PrimaryCounty {
         fips: Some(parts[0].county_fips.to_owned()),
@@ -164,7 +165,7 @@ fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
     }
 }
 
-/// Replaces the counties of Connecticut's ZCTAs with planning regions.
+/// Replaces the counties of ZCTAs in Connecticut with planning regions.
 fn assign_planning_regions(
     context: &Context<'_>,
     connecticut: &str,
@@ -212,8 +213,8 @@ fn assign_planning_regions(
         } else {
             "planning_region"
         };
-        // The file does not divide a split ZCTA by region; an unsplit one lies in its region with
-        // all its Connecticut land.
+        // The file does not divide a split ZCTA by region. All of an unsplit ZCTA's Connecticut
+        // land lies in its region.
         county.land = connecticut_land.get(zcta).copied().filter(|_| !is_split);
         county.pointers.extend(region_pointers.unwrap_or_default());
     }

@@ -1,4 +1,4 @@
-//! Reads the cells of a row: dates, money, classes.
+//! Reads a row's cells: dates, money, classes.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::normalise::{Day, pointers, unscaled, without_time};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Columns that are checked for placeholders, with the kind of value each holds. In a row with
+/// Columns that are checked for placeholders, with the kind of value in each column. In a row with
 /// several licenses, column names end in a number. Parts of persons' names are not checked, because
 /// Na and Same are last names.
 const PLACEHOLDERS: &[(&str, Holds)] = &[
@@ -30,12 +30,13 @@ const PLACEHOLDERS: &[(&str, Holds)] = &[
     ("county", Holds::Place),
 ];
 
-/// Text columns of a decoded source, by our names.
+/// Text columns of a decoded source, by pubdata name.
 pub(super) struct Cells<'f> {
     columns: PlHashMap<&'f str, Texts<'f>>,
-    /// Columns `name_n` by number, under the name without it.
+    /// Columns named `name_n`, first by number and then by the name without it.
     repeated: PlHashMap<u32, PlHashMap<&'f str, Texts<'f>>>,
-    /// Names of the columns that contain placeholders, with the number of a repeated column.
+    /// Names of the columns that contain placeholders, each with its number if the column is
+    /// repeated.
     with_placeholders: Vec<(&'f str, Option<u32>)>,
     settings: &'f Settings,
     pointers: Vec<Vec<u64>>,
@@ -56,7 +57,7 @@ impl<'f> Cells<'f> {
             let own = Texts::new(name, column, &settings.withheld);
             with_placeholders.extend(own.placeholders.is_some().then_some((name, None)));
             columns.insert(name, own);
-            // Numbers have no leading zero or sign: `name_01` is not a repetition.
+            // Numbers have no leading zero or sign, so `name_01` is not a repetition.
             if let Some((name, number)) = name
                 .rsplit_once('_')
                 .filter(|(_, number)| !number.starts_with(['0', '+']))
@@ -96,11 +97,11 @@ impl<'f> Cells<'f> {
     }
 }
 
-/// Texts of a column.
+/// A column's texts.
 #[derive(Clone)]
 struct Texts<'f> {
     texts: &'f StringChunked,
-    /// Mask of cells with placeholders; `None` if the column has no such cell.
+    /// Mask of the cells with placeholders, or `None` if the column has no such cell.
     placeholders: Option<Rc<BooleanChunked>>,
 }
 
@@ -134,7 +135,7 @@ impl<'f> Texts<'f> {
     }
 }
 
-/// Row of [`Cells`].
+/// A row in [`Cells`].
 #[derive(Clone, Copy)]
 pub(super) struct Row<'c> {
     cells: &'c Cells<'c>,
@@ -144,8 +145,8 @@ pub(super) struct Row<'c> {
 }
 
 impl<'c> Row<'c> {
-    /// Returns the text of a cell, or `None` if it is empty, withheld, a placeholder or in a column
-    /// that the source lacks.
+    /// Returns a cell's text. Returns `None` if the cell is empty, withheld, a placeholder or in a
+    /// column that is missing from the source.
     pub(super) fn text(&self, name: &str) -> Option<&'c str> {
         let own = self.repeated.and_then(|repeated| repeated.get(name));
         let column = own
@@ -184,7 +185,7 @@ impl<'c> Row<'c> {
         own.map(|(name, column)| (name, column.texts.get(self.row).unwrap_or_default().trim()))
     }
 
-    /// Returns the number of the license among several in the row.
+    /// Returns the license's number among several licenses in the row.
     pub(super) fn repeat(&self) -> Option<u32> {
         self.repeat
     }
@@ -198,7 +199,7 @@ impl<'c> Row<'c> {
     }
 }
 
-/// Result of reading a cell: a value, no value, or an unreadable text.
+/// Result of reading a cell: a value, no value, or unreadable text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read<T> {
     Value(T),
@@ -206,7 +207,7 @@ pub(super) enum Read<T> {
     Bad,
 }
 
-/// Parses a date as `YYYY-MM-DD`. Placeholders for "unknown" and "open" give no value.
+/// Parses a date as `YYYY-MM-DD`. Placeholders for "unknown" and "open" yield no value.
 pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     if !digits.is_empty() && digits.bytes().all(|byte| byte == b'0') {
@@ -248,7 +249,7 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
     }
 }
 
-/// Parses US dollars as cents.
+/// Parses an amount in US dollars and returns cents.
 pub(super) fn money(text: &str) -> Read<i64> {
     let plain: String = text
         .chars()
@@ -259,7 +260,8 @@ pub(super) fn money(text: &str) -> Read<i64> {
         .map_or(Read::Bad, Read::Value)
 }
 
-/// Normalises a code of work to upper case; with padding, `C-7` and `C10` become `C-07` and `C-10`.
+/// Normalises a classification code to upper case. With padding, `C-7` and `C10` become `C-07` and
+/// `C-10`.
 pub(super) fn class_code(text: &str, is_padded: bool) -> String {
     let code = text.trim().to_uppercase();
     let letters = code.trim_end_matches(|c: char| c.is_ascii_digit());

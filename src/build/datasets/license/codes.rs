@@ -1,20 +1,20 @@
-//! Reads a publisher's table of its license codes: a description of each, and the kind of holder,
-//! person or organisation.
+//! Reads a publisher's table of its license codes. The table has a description of each code and the
+//! kind of holder, which is a person or an organisation.
 
 use std::collections::HashMap;
 
 use super::cells::{Cells, Row};
 use super::settings::{self, HolderKind, Settings};
 
-/// Rows of the table by code.
+/// The table's rows by code.
 pub(super) struct CodeTable<'f> {
     cells: Cells<'f>,
     settings: &'f settings::Codes,
     by_code: HashMap<String, Vec<usize>>,
 }
 
-/// Rows of the table for one code. Empty if the source has no table of codes, or the table lacks
-/// the code.
+/// The table's rows for one code. Empty if the source has no code table, or the code is missing
+/// from it.
 #[derive(Default)]
 pub(super) struct Code<'c> {
     rows: Vec<Row<'c>>,
@@ -37,8 +37,8 @@ impl<'f> CodeTable<'f> {
         }
     }
 
-    /// Looks up the code of a row. If the rows of a code disagree on the kind of holder, omits the
-    /// kind.
+    /// Looks up a row's code. If the table's rows for a code disagree on the kind of holder, omits
+    /// the kind.
     pub(super) fn code(&self, row: Row<'_>, settings: &Settings) -> Code<'_> {
         let found = row
             .text(&self.settings.of)
@@ -70,12 +70,12 @@ impl<'c> Code<'c> {
         &self.texts
     }
 
-    /// Returns the kind of holder for licenses with the code.
+    /// Returns the kind of holder for licenses with this code.
     pub(super) fn kind(&self) -> Option<HolderKind> {
         self.kind
     }
 
-    /// Returns the pointers of the table's rows.
+    /// Returns the pointers to the table's rows.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
         self.rows
             .iter()

@@ -1,10 +1,10 @@
-//! Reads the holder of a license: a person with a name in parts, or an organisation.
+//! Reads a license's holder, which is either a person with a name in parts or an organisation.
 
 use super::cells::Row;
 use super::settings::{HolderKind, Settings};
 use pubdata_core::canonical::name::{self, Order, Person};
 
-/// Holder as published.
+/// A holder as published.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Holder {
     pub(super) name: String,
@@ -15,8 +15,8 @@ pub(super) struct Holder {
     pub(super) business_name: Option<String>,
 }
 
-/// Reads the holder of a row, or returns `None` without a name. `principal` is the person that the
-/// source names for the business; `kind` comes from the publisher's table of codes.
+/// Reads a row's holder, or returns `None` if the row has no name. `principal` is the person that
+/// the source names for the business, and `kind` comes from the publisher's code table.
 pub(super) fn holder(
     row: Row<'_>,
     settings: &Settings,
@@ -92,7 +92,7 @@ pub(super) fn holder(
     })
 }
 
-/// Reads a name that the source has in parts.
+/// Reads a name that is in several columns in the source.
 fn parts(row: Row<'_>) -> Option<Person> {
     let part = |name: &str| row.text(name).unwrap_or_default().to_owned();
     let person = Person {
@@ -111,8 +111,8 @@ fn parts(row: Row<'_>) -> Option<Person> {
     (!person.last.is_empty()).then_some(person)
 }
 
-/// Splits `ROBERT L POSEY SR` around the last name `POSEY` from another column: the words before it
-/// are given names, a word after it is a suffix.
+/// Splits `ROBERT L POSEY SR` around the last name `POSEY` from another column. The words before
+/// the last name are given names, and a word after it is a suffix.
 fn around(name: &str, last: &str) -> Option<Person> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let last: Vec<&str> = last.split_whitespace().collect();
@@ -160,8 +160,8 @@ fn turned(last_first: &str, first_last: &str) -> Option<Person> {
     )
 }
 
-/// Returns true for a name such as `EXAMINGTON, ROLAND`: one comma, letters only, at most three
-/// words on either side.
+/// Returns true for a name such as `EXAMINGTON, ROLAND`, with one comma, letters only, and at most
+/// three words on each side.
 fn is_person_with_comma(name: &str) -> bool {
     let is_words = |part: &str| {
         let words: Vec<&str> = part.split_whitespace().collect();
@@ -175,8 +175,8 @@ fn is_person_with_comma(name: &str) -> bool {
         .is_some_and(|(last, given)| is_words(last) && is_words(given))
 }
 
-/// Returns true for a sole owner who trades under the own name: `BRUCE FAKEMAN` with the
-/// responsible person `BRUCE FAKEMAN`.
+/// Returns true for a sole owner who trades under the owner's own name, such as `BRUCE FAKEMAN`
+/// with the responsible person `BRUCE FAKEMAN`.
 fn is_own_principal(name: &str, principal: &str) -> bool {
     let is_word = |word: &str| {
         word.chars()

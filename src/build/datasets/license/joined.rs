@@ -1,4 +1,4 @@
-//! Joins rows of other files to a license by its number: bonds, insurance policies, principals.
+//! Joins rows from other files to a license by its number: bonds, insurance policies, principals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::cells::{Cells, Read, Row, date};
 use super::settings::DateFormat;
 use pubdata_core::canonical::name;
 
-/// Rows of a joined file by license number.
+/// A joined file's rows by license number.
 pub(super) struct JoinedFile<'f> {
     cells: Cells<'f>,
     by_number: BTreeMap<String, Vec<usize>>,
@@ -30,7 +30,7 @@ impl<'f> JoinedFile<'f> {
         Self { cells, by_number }
     }
 
-    /// Returns rows whose license is not among the numbers.
+    /// Returns the rows whose license number is not in `numbers`.
     pub(super) fn without_license(&self, numbers: &BTreeSet<&str>) -> Vec<(&str, Row<'_>)> {
         let unknown = self
             .by_number
@@ -45,7 +45,7 @@ impl<'f> JoinedFile<'f> {
     }
 }
 
-/// Joined files of a source, with their date formats.
+/// A source's joined files, with their date formats.
 pub(super) struct Joins<'f> {
     pub(super) bonds: Option<JoinedFile<'f>>,
     pub(super) insurance: Option<JoinedFile<'f>>,
@@ -53,7 +53,7 @@ pub(super) struct Joins<'f> {
     pub(super) date_formats: &'f [DateFormat],
 }
 
-/// Joined rows of one license.
+/// The joined rows for one license.
 pub(super) struct Joined<'j> {
     bonds: Vec<Row<'j>>,
     insurance: Vec<Row<'j>>,
@@ -85,7 +85,7 @@ impl Joins<'_> {
 }
 
 impl<'j> Joined<'j> {
-    /// Returns the pointers of all rows, in the order of the files.
+    /// Returns the pointers to all rows, in file order.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
         [&self.bonds, &self.insurance, &self.principals]
             .into_iter()
@@ -94,13 +94,13 @@ impl<'j> Joined<'j> {
     }
 
     /// Returns the bond with the latest effective date. Falls back to the license's own row if no
-    /// joined file has one.
+    /// joined file contains a bond.
     pub(super) fn bond(&self, license: Row<'j>) -> Row<'j> {
         self.latest(&self.bonds, ["bond_effective_date", "bond_expiration_date"])
             .unwrap_or(license)
     }
 
-    /// Returns the policy with the latest effective date, with the same fallback as
+    /// Returns the insurance policy with the latest effective date, with the same fallback as
     /// [`Joined::bond`].
     pub(super) fn insurance(&self, license: Row<'j>) -> Row<'j> {
         self.latest(
@@ -110,8 +110,8 @@ impl<'j> Joined<'j> {
         .unwrap_or(license)
     }
 
-    /// Returns the persons that the source names for the business: from the license's row, then
-    /// from the other file, without those who have left.
+    /// Returns the persons that the source names for the business. Persons in the license's row
+    /// come first, followed by those in the other file, without persons who have left.
     pub(super) fn principals(&self, license: Row<'_>) -> Vec<String> {
         let others = self
             .principals

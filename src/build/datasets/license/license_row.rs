@@ -1,4 +1,5 @@
-//! Reads one license of a row: its number, holder and status, and the values that may be published.
+//! Reads one license from a row: its number, holder and status, and the values that may be
+//! published.
 
 use std::borrow::Cow;
 
@@ -19,7 +20,7 @@ use pubdata_core::issue::{Issue, Severity};
 mod tests;
 
 published_row! {
-    /// License without the partition columns and the verdict.
+    /// A license without the partition columns and the verdict.
     pub(super) struct LicenseRow {
         record_id: Option<String>,
         license_id: Option<String>,
@@ -77,25 +78,26 @@ published_row! {
     }
 }
 
-/// License as published, with the warnings about it.
+/// A license as published, with the warnings about it.
 pub(super) struct License {
     pub(super) state: String,
     pub(super) license_id: String,
-    /// Has pointers to the source's own rows.
+    /// Contains pointers to the source's own rows.
     pub(super) row: PublishedRow,
-    /// Pointers to rows of other files that the license is built from.
+    /// Pointers to the rows from other files that the license is built from.
     pub(super) others: Vec<u64>,
     pub(super) warnings: Vec<Issue>,
 }
 
-/// Reason why a row gives no license: code and detail.
+/// Code and detail of the reason why a row does not yield a license.
 pub(super) type Refused = (&'static str, String);
 
 /// Collects warnings about cells that cannot be read.
 #[derive(Default)]
 struct Warnings {
     found: Vec<(&'static str, String)>,
-    /// Words missing in the declaration's tables, with their columns: `holder_kind=Tribe`.
+    /// Words that are missing from the declaration's tables, with their columns:
+    /// `holder_kind=Tribe`.
     unknown_values: Vec<String>,
 }
 
@@ -137,8 +139,7 @@ impl Warnings {
     }
 }
 
-/// Reads the license of a row. Returns `Ok(None)` if the row has no license under this repeat
-/// number.
+/// Reads a row's license. Returns `Ok(None)` if the row has no license with this repeat number.
 pub(super) fn license(
     reader: &Reader<'_>,
     row: Row<'_>,
@@ -216,8 +217,8 @@ pub(super) fn license(
             format!("license {number_raw} names no holder"),
         )
     })?;
-    // A sole owner's telephone is a person's. Unless the holder is known to be an organisation, the
-    // telephone may be a person's.
+    // A sole owner's telephone number is personal. Unless the holder is known to be an
+    // organisation, the number may be a person's.
     let is_organization = party == Some("organization");
     let person = person.unwrap_or_default();
 
@@ -324,7 +325,8 @@ pub(super) fn license(
     }))
 }
 
-/// Returns the number of a row, or the joined columns of `number_from` if it has none.
+/// Returns a row's number. If the row has none, returns the joined text of the columns in
+/// `number_from`.
 pub(super) fn number<'r>(settings: &Settings, row: Row<'r>) -> Option<Cow<'r, str>> {
     if let Some(number) = row.text("number") {
         return Some(Cow::Borrowed(number));
@@ -357,7 +359,8 @@ fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
     license_number::normalized(bare.unwrap_or(&shown), &prefixes)
 }
 
-/// Builds an id such as `TX-tdlr-ba-21907`. Characters that are unsafe in a path become `-`.
+/// Builds an id such as `TX-tdlr-ba-21907`. Characters that are unsafe in a path are replaced with
+/// `-`.
 fn license_id(
     settings: &Settings,
     row: Row<'_>,
@@ -380,8 +383,8 @@ fn license_id(
         .collect())
 }
 
-/// Returns the status that the source states, and its basis. Returns no status if it follows from
-/// the expiration date and the day of the query.
+/// Returns the status that the source states, and the basis for it. Returns no status if it follows
+/// from the expiration date and the query date.
 fn status(
     settings: &Settings,
     words: &Words,
@@ -401,7 +404,7 @@ fn status(
     if let Some(own) = both.or_else(|| settings.status.get(text)) {
         return (Some(own.clone()), basis);
     }
-    // The source's table decides for a pair of texts, unless both mean the same alone.
+    // The source's table decides for a pair of texts, unless each text alone has the same meaning.
     let is_same = |shared: &str| {
         second.is_none_or(|second| {
             words
@@ -425,8 +428,8 @@ fn status(
     }
 }
 
-/// Returns the status, or `unknown` with a warning if an `active` license was inactivated and not
-/// reactivated since. The source then contradicts itself.
+/// Returns the status. Returns `unknown` with a warning if an `active` license was inactivated and
+/// has not been reactivated since, because the source then contradicts itself.
 fn reconcile_inactivation(
     status: String,
     row: Row<'_>,
@@ -445,9 +448,9 @@ fn reconcile_inactivation(
     }
 }
 
-/// Returns the profession of the first known text of the row, and its basis. In the source's own
-/// table, the publisher's descriptions of codes come after the row's texts. In the shared
-/// vocabulary they replace the row's texts, because a bare code is not a word.
+/// Returns the profession for the row's first known text, and the basis for it. For lookups in the
+/// source's own table, the publisher's code descriptions come after the row's texts. For the shared
+/// vocabulary, the descriptions replace the row's texts, because a bare code is not a word.
 fn profession(
     settings: &Settings,
     words: &Words,
@@ -505,8 +508,8 @@ fn profession(
     }
 }
 
-/// Returns the meaning that all texts share. Returns `None` if they have different meanings, or if
-/// the meaning of one is not known.
+/// Returns the meaning that all texts share. Returns `None` if their meanings differ, or if any
+/// text's meaning is unknown.
 fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Option<&'t str> {
     let first = meaning(texts.first()?)?;
     texts
@@ -515,7 +518,7 @@ fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Opti
         .then_some(first)
 }
 
-/// Returns the type of license as published.
+/// Returns the license type as published.
 fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
     let own = row.text("profession");
     own.or_else(|| {
@@ -551,7 +554,7 @@ fn classifications(settings: &Settings, row: Row<'_>) -> Vec<String> {
         ("class_code_2", "class_text_2"),
     ] {
         let (code, text) = (row.text(code), row.text(text));
-        // Some boards repeat the code in front of its description.
+        // Some boards repeat the code before its description.
         let text = code
             .and_then(|code| text?.strip_prefix(code))
             .map(str::trim)
@@ -568,7 +571,7 @@ fn classifications(settings: &Settings, row: Row<'_>) -> Vec<String> {
     listed
 }
 
-/// Location of the holder, without the street.
+/// A holder's location, without the street.
 #[derive(Default)]
 struct Location {
     city: Option<String>,
@@ -580,7 +583,7 @@ impl Location {
     fn from_row(row: Row<'_>) -> Self {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {
-            // Add a dummy street, so that the parser does not take the city for one.
+            // Add a dummy street, so that the parser does not mistake the city for a street.
             let parsed = line::parse_line(&format!("1 A ST, {line}"));
             let some = |text: String| (!text.is_empty()).then_some(text);
             return Self {
@@ -606,7 +609,7 @@ impl Location {
     }
 }
 
-/// Fills `{column}` with the row's cells. Returns `None` if a cell is empty.
+/// Replaces `{column}` with the row's cells. Returns `None` if a cell is empty.
 fn fill(template: &str, row: Row<'_>) -> Option<String> {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,8 +1,8 @@
-//! Builds license tables for all boards with one builder. The differences between boards (meaning
-//! of columns, meaning of a status) are declared in `pipelines/license/*.toml`. Sources:
-//! the files that each declaration names. Grain: one row per license, and one per disciplinary
-//! action. Never publishes street addresses, e-mail addresses, telephones of persons, or numbers of
-//! bonds and policies.
+//! Builds license tables for all boards with one builder. The differences between boards, such as
+//! column meanings and status meanings, are declared in `pipelines/license/*.toml`. Sources: the
+//! files named in each declaration. Grain: one row per license, and one row per disciplinary
+//! action. Never publishes street addresses, e-mail addresses, persons' telephone numbers, bond
+//! numbers or policy numbers.
 
 mod cells;
 mod codes;
@@ -37,7 +37,7 @@ const ACTION: &str = "license.action";
 const POINTER_NUMBERS: usize = 4;
 
 published_row! {
-    /// Disciplinary action without the partition columns and the verdict.
+    /// A disciplinary action without the partition columns and the verdict.
     struct ActionRow {
         record_id: Option<String>,
         license_id: Option<String>,
@@ -88,8 +88,8 @@ const VOCABULARY: Vocabulary = Vocabulary {
     same_names: Some(same_names),
 };
 
-/// Columns that are read from the source column of the same name. Names, addresses and professions
-/// are composed of several columns; bonds and insurances can be joined.
+/// Columns that are read from the source column with the same name. Names, addresses and
+/// professions are composed from several columns; bond and insurance columns can be joined.
 const SAME_NAMES: [&str; 13] = [
     "number",
     "license_class",
@@ -192,7 +192,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         context.bucket(),
         ActionRow::COLUMNS.to_vec(),
     );
-    // Issues without a state belong to the table of the source's own state, or of the first of
+    // Issues without a state belong to the table for the source's own state, or for the first of
     // several states.
     let mut findings: Vec<Issue> = joined
         .iter()
@@ -283,7 +283,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         findings.extend(without_license(context, &settings, &joins, &numbers));
     }
     let own_state = settings.state.clone().or_else(|| licenses.first_state());
-    // A bucket of a national source may have no rows at all.
+    // A bucket in a national source may not have any rows.
     if own_state.is_some() || !findings.is_empty() {
         licenses.report(own_state.as_deref().unwrap_or("US"), findings);
     }
@@ -307,7 +307,8 @@ fn joined_file<'f>(
         .transpose()
 }
 
-/// Returns the license numbers within a row: `None` for the only license, or 1 and up for several.
+/// Returns the license numbers within a row: `None` for a row with a single license, or 1 and up
+/// for several.
 fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
     let numbered = settings.repeats;
     (numbered == 0)
@@ -316,7 +317,7 @@ fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
         .chain((1..=numbered).map(Some))
 }
 
-/// Returns the reason why a row is not about a license, if it is not.
+/// Returns the reason why a row does not describe a license, or none if it does.
 fn non_license_reason(settings: &Settings, row: Row<'_>) -> Option<String> {
     if let Some(status) = row
         .text("status")
@@ -331,15 +332,15 @@ fn non_license_reason(settings: &Settings, row: Row<'_>) -> Option<String> {
         .map(|kind| format!("the row is of type `{kind}` and has no number"))
 }
 
-/// Adds a license to the table of its state.
+/// Adds a license to its state's table.
 fn push(licenses: &mut Tables, mut license: License) {
     license.row.pointers.extend(license.others);
     licenses.report(&license.state, license.warnings);
     licenses.push(&license.state, license.row);
 }
 
-/// Reports rows of joined files whose license the source lacks. They are not licenses themselves,
-/// but must not be lost silently.
+/// Reports rows from joined files whose license is missing from the source. These rows are not
+/// licenses themselves, but must not be lost silently.
 fn without_license(
     context: &Context<'_>,
     settings: &Settings,
@@ -372,7 +373,7 @@ fn without_license(
         .collect()
 }
 
-/// Settings and vocabularies for reading all rows of a snapshot.
+/// Settings and vocabularies for reading all rows in a snapshot.
 struct Reader<'r> {
     context: &'r Context<'r>,
     settings: &'r Settings,
@@ -396,7 +397,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a row that is not about a license. It is counted, not quarantined.
+    /// Reports a row that does not describe a license. The row is counted, not quarantined.
     fn passed_over(&self, why: String, row: Row<'_>) -> Issue {
         self.finding(
             "not_a_license",
@@ -407,7 +408,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Returns the record name of a row without a key.
+    /// Returns the record name for a row without a key.
     fn place(&self, row: Row<'_>) -> String {
         let offset = row.pointers().get(2).copied().unwrap_or_default();
         let repeat = row
@@ -428,9 +429,10 @@ impl Reader<'_> {
     }
 }
 
-/// Licenses of a source with one row per disciplinary case. Rows that differ only in the case are
-/// one license. If rows differ in more, the majority counts and the others are quarantined. Without
-/// a majority they remain several licenses, which validation quarantines as contradicting.
+/// Licenses from a source with one row per disciplinary case. Rows that differ only in the case
+/// describe one license. If rows differ in more, the majority counts and the other rows are
+/// quarantined. Without a majority they remain several licenses, which validation quarantines as
+/// contradictory.
 #[derive(Default)]
 struct Cases {
     by_license: BTreeMap<String, Known>,
@@ -438,8 +440,7 @@ struct Cases {
 
 struct Known {
     state: String,
-    /// Distinct contents of the rows: digest of the published cells, the license, and the number of
-    /// rows.
+    /// Distinct row contents: digest of the published cells, the license, and the number of rows.
     licenses: Vec<(Digest, License, usize)>,
     cases: Vec<Case>,
 }
@@ -515,8 +516,8 @@ impl Cases {
                 (&one.effective, &one.number, &one.action, &one.end)
                     == (&other.effective, &other.number, &other.action, &other.end)
             });
-            // The action's position among the others depends on their rows: each action has the
-            // pointers of all, its own first.
+            // An action's position depends on the rows of the other actions. Therefore each action
+            // has pointers to the rows of all actions, starting with its own.
             let rows: Vec<Vec<u64>> = known
                 .cases
                 .iter()

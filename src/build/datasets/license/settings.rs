@@ -1,5 +1,5 @@
-//! Reads the settings of one license source from `pipelines/license/*.toml`, and looks up words in
-//! its tables: the longest matching entry counts.
+//! Reads a license source's settings from `pipelines/license/*.toml`, and looks up words in its
+//! tables. The longest matching entry is used.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use pubdata_core::canonical::name::Order;
 
-/// Columns that are read wherever they are mapped. In a row with several licenses, their names may
+/// Columns that are read whenever they are mapped. In a row with several licenses, their names may
 /// end in a number.
 const COLUMNS: &[&str] = &[
     "action",
@@ -69,104 +69,105 @@ const COLUMNS: &[&str] = &[
     "zip",
 ];
 
-/// Settings of one license source: `[settings]` of `pipelines/license/*.toml`.
+/// Settings for one license source: `[settings]` in `pipelines/license/*.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     /// Short name of the source, such as `tdlr`.
     pub(super) source: String,
-    /// State whose boards issue the licenses; `None` if each row names its own.
+    /// State whose boards issue the licenses; `None` if each row names a state.
     pub(super) state: Option<String>,
-    /// Issuing board. A row's own board takes precedence.
+    /// Issuing board. A board named in the row takes precedence.
     pub(super) board: String,
     /// Source with one row per license.
     pub(super) licenses: String,
-    /// Sources of further licenses with the same vocabulary. A license that an earlier source has
-    /// is omitted.
+    /// Sources of further licenses with the same vocabulary. A license is omitted if an earlier
+    /// source contains it.
     #[serde(default)]
     pub(super) more_licenses: Vec<String>,
-    /// Sources with further rows about a license, found by its number.
+    /// Sources with additional rows about a license, found by its number.
     #[serde(default)]
     pub(super) joined: Joined,
-    /// Issuer and kind of the numbers, such as `us-ca/cslb`. Permits use the same name. `None` if
-    /// each board has its own scheme.
+    /// Issuer and kind of the license numbers, such as `us-ca/cslb`. Permits use the same name.
+    /// `None` if each board has a separate scheme.
     pub(super) number_scheme: Option<String>,
-    /// Columns whose texts precede the number in `license_id`, if numbers repeat between types or
-    /// holders.
+    /// Columns whose text precedes the number in `license_id`, if the same number occurs for
+    /// several types or holders.
     #[serde(default)]
     pub(super) id_from: Vec<String>,
-    /// Affixes that the board writes before and after its numbers.
+    /// Affixes that the board adds before and after its numbers.
     #[serde(default)]
     pub(super) number_prefixes: Vec<String>,
     #[serde(default)]
     pub(super) number_suffixes: Vec<String>,
     /// Column whose text also precedes the number.
     pub(super) number_prefix_column: Option<String>,
-    /// Columns whose joined texts replace a missing number.
+    /// Columns whose joined text replaces a missing number.
     #[serde(default)]
     pub(super) number_from: Vec<String>,
     pub(super) date_formats: Vec<DateFormat>,
-    /// Columns that never hold a day. A row with a day in one of them has misplaced cells and is
-    /// quarantined.
+    /// Columns that never contain a date. A row with a date in one of them has misplaced cells and
+    /// is quarantined.
     #[serde(default)]
     pub(super) never_days: Vec<String>,
     /// Cells without information, such as `-`.
     #[serde(default)]
     pub(super) withheld: Vec<String>,
-    /// Order of the parts of a person's name that has no comma.
+    /// Order of the parts in a person's name that has no comma.
     pub(super) name_order: NameOrder,
-    /// True if every name with a comma is a person's, unless it ends in a designator. Otherwise the
-    /// name must also read like a person's.
+    /// True if every name with a comma belongs to a person, unless it ends in a designator.
+    /// Otherwise, the name must also look like a person's name.
     #[serde(default)]
     pub(super) comma_is_person: bool,
-    /// Kind of holder by the source's text. `*` at the start, at the end or at both matches any
+    /// Kind of holder by the source's text. A `*` at the start, at the end or at both matches any
     /// text.
     #[serde(default)]
     pub(super) holder_kind: Lookup<HolderKind>,
-    /// Kind of a holder without a last name, in sources that state the last name of every person.
+    /// Kind of holder if the last name is missing, in sources that state the last name of every
+    /// person.
     pub(super) without_last_name: Option<HolderKind>,
     pub(super) evidence: String,
     pub(super) status_basis: StatusBasis,
-    /// Our status by the source's status, or by `status/secondary status`.
+    /// Status in our vocabulary by the source's status, or by `status/secondary status`.
     #[serde(default)]
     pub(super) status: Lookup<String>,
-    /// Statuses of rows that are not licenses, in the same notation.
+    /// Statuses that mark rows as not being licenses, in the same notation.
     #[serde(default)]
     pub(super) not_licenses: Vec<String>,
-    /// Types of rows without a number that are not licenses.
+    /// Types that mark rows without a number as not being licenses.
     #[serde(default)]
     pub(super) not_license_types: Vec<String>,
-    /// Columns whose texts are looked up for the profession, in this order. The next field has
-    /// their meanings.
+    /// Columns whose text is looked up to find the profession, in this order. The next field
+    /// contains the meanings.
     pub(super) profession_from: Vec<String>,
     #[serde(default)]
     pub(super) profession: Lookup<String>,
-    /// Publisher's table of the meanings of its codes. Its texts are looked up for the profession
-    /// too.
+    /// Publisher's table of code meanings. Its texts are also looked up to find the profession.
     pub(super) codes: Option<Codes>,
-    /// Profession of all types that the table lacks. Without it they are `unknown`, with a warning.
+    /// Profession for all types that are missing from the table. Without this setting, such types
+    /// become `unknown`, with a warning.
     pub(super) profession_default: Option<String>,
-    /// Separator between the codes of a cell with several classes.
+    /// Separator between the codes in a cell with several classes.
     pub(super) class_separator: Option<char>,
-    /// True if `C-7` and `C10` are `C-07` and `C-10`.
+    /// True if `C-7` and `C10` mean `C-07` and `C-10`.
     #[serde(default)]
     pub(super) class_is_padded: bool,
     #[serde(default)]
     pub(super) class_description: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) workers_comp: Lookup<String>,
-    /// Page of a license at the board: `{column}` is a cell of its row.
+    /// URL template for the board's page about a license. `{column}` stands for a cell in the row.
     pub(super) verify_url: Option<String>,
     /// Number of licenses in a row, with columns `number_1`, `number_2`, … instead of `number`.
     #[serde(default)]
     pub(super) repeats: u32,
-    /// True if rows of one license differ only in the disciplinary case.
+    /// True if a license's rows differ only in the disciplinary case.
     #[serde(default)]
     pub(super) row_per_case: bool,
 }
 
 impl Settings {
-    /// Returns the columns that are read: those of every source, and those that the settings name.
+    /// Returns the columns to read: those common to all sources, and those named in the settings.
     pub(super) fn columns(&self) -> BTreeSet<String> {
         let of_url = self.verify_url.iter().flat_map(|url| {
             url.split('{')
@@ -209,15 +210,15 @@ pub(super) struct Joined {
     pub(super) principals: Option<String>,
 }
 
-/// Publisher's table of its codes: a source, and the meanings of its columns.
+/// Publisher's table of its codes: a source, and the meanings of the source's columns.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Codes {
     pub(super) source: String,
-    /// Column of codes in the license source.
+    /// Column in the license source that contains the codes.
     pub(super) of: String,
-    /// Columns of the table: the codes, their meanings, and the kind of holder, a person or an
-    /// organisation, as in `holder_kind`.
+    /// The table's columns: the codes, their meanings, and the kind of holder (person or
+    /// organisation), as in `holder_kind`.
     pub(super) code: String,
     pub(super) text: String,
     pub(super) kind: Option<String>,
@@ -240,7 +241,7 @@ pub(super) enum DateFormat {
     UsDigits,
     #[serde(rename = "YYYYMMDD")]
     Digits,
-    /// With or without a time, which is ignored.
+    /// With or without a time; a time is ignored.
     #[serde(rename = "YYYY-MM-DD")]
     Iso,
 }
@@ -266,16 +267,17 @@ impl From<NameOrder> for Order {
 pub(super) enum HolderKind {
     Person,
     Organization,
-    /// Person who trades under a name, which may be the person's own.
+    /// A person who trades under a name, which may be the person's own.
     SoleOwner,
-    /// Business of any form, including a sole owner's.
+    /// A business of any form, including a sole owner's.
     Business,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StatusBasis {
-    /// The source states it. If only the shared vocabulary knows the word, the record shows that.
+    /// The source states it. If only the shared vocabulary contains the word, the record shows
+    /// this.
     Source,
     DerivedFromExpiration,
     ImpliedByDataset,
@@ -291,7 +293,8 @@ impl StatusBasis {
     }
 }
 
-/// Returns true if a list has an entry that matches a text, with the wildcards of [`Lookup::get`].
+/// Returns true if any entry in a list matches a text, with the wildcards described at
+/// [`Lookup::get`].
 pub(super) fn is_listed(list: &[String], text: &str) -> bool {
     list.iter()
         .any(|entry| fits(&entry.to_lowercase(), &text.trim().to_lowercase()))
@@ -302,7 +305,7 @@ pub(super) fn is_listed(list: &[String], text: &str) -> bool {
 #[serde(from = "BTreeMap<String, T>")]
 pub(super) struct Lookup<T> {
     whole: HashMap<String, T>,
-    /// Entries with a `*`, the longest first.
+    /// Entries with a `*`, longest first.
     patterns: Vec<(String, T)>,
 }
 
@@ -334,8 +337,8 @@ impl<T> From<BTreeMap<String, T>> for Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// Returns the entry for a text, ignoring case: the exact entry, or the longest matching entry
-    /// with a `*` at the start, at the end or at both.
+    /// Returns the entry for a text, ignoring case. The result is either the exact entry, or the
+    /// longest matching entry with a `*` at the start, at the end or at both.
     pub(super) fn get(&self, text: &str) -> Option<&T> {
         if self.is_empty() {
             return None;
@@ -354,7 +357,7 @@ impl<T> Lookup<T> {
     }
 }
 
-/// Returns true if a lower-case text matches a lower-case entry.
+/// Returns true if lowercase text matches a lowercase entry.
 fn fits(entry: &str, lower: &str) -> bool {
     match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
         (Some(""), _) => true,

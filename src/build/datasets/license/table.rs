@@ -1,4 +1,4 @@
-//! Collects rows into frames of a contract's columns, one frame per state.
+//! Collects rows into frames with a contract's columns, one frame per state.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::normalise::pointer_column;
 use pubdata_core::error::Result;
 use pubdata_core::issue::Issue;
 
-/// Cell of a published row.
+/// A cell in a published row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Text(Option<String>),
@@ -18,7 +18,7 @@ pub(super) enum Cell {
     Ordinal(i32),
 }
 
-/// Amount of money in cents, as a separate column type.
+/// An amount of money in cents, as a separate column type.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Cents(pub(super) Option<i64>);
 
@@ -56,7 +56,7 @@ macro_rules! published_row {
         }
 
         impl $row {
-            /// Names of the columns, in the order of the cells.
+            /// Column names, in cell order.
             $visibility const COLUMNS: &[&str] = &[$(stringify!($column)),*];
 
             $visibility fn into_cells(self) -> Vec<crate::datasets::license::table::Cell> {
@@ -67,7 +67,7 @@ macro_rules! published_row {
 }
 pub(super) use published_row;
 
-/// Published row: its cells in the order of the names, and the pointers of all its source rows.
+/// A published row: its cells in column-name order, and the pointers to all its source rows.
 pub(super) struct PublishedRow {
     pub(super) cells: Vec<Cell>,
     pub(super) pointers: Vec<u64>,
@@ -80,7 +80,7 @@ enum Builder {
     Ordinal(PrimitiveChunkedBuilder<Int32Type>),
 }
 
-/// Rows of a dataset by state.
+/// A dataset's rows by state.
 pub(super) struct Tables {
     dataset_id: &'static str,
     source: String,
@@ -112,7 +112,7 @@ impl Tables {
         }
     }
 
-    /// Adds a row to the table of a state.
+    /// Adds a row to a state's table.
     pub(super) fn push(&mut self, state: &str, row: PublishedRow) {
         let rows = self.by_state.entry(state.to_owned()).or_default();
         if rows.builders.is_empty() {
@@ -130,12 +130,12 @@ impl Tables {
         rows.pointers.push(row.pointers);
     }
 
-    /// Returns the first state with rows.
+    /// Returns the first state that has rows.
     pub(super) fn first_state(&self) -> Option<String> {
         self.by_state.keys().next().cloned()
     }
 
-    /// Adds issues to the table of a state.
+    /// Adds issues to a state's table.
     pub(super) fn report(&mut self, state: &str, issues: impl IntoIterator<Item = Issue>) {
         self.by_state
             .entry(state.to_owned())
@@ -144,8 +144,8 @@ impl Tables {
             .extend(issues);
     }
 
-    /// Builds a table for each state; a state with issues only gets an empty one. `kinds` are cells
-    /// with the columns' types.
+    /// Builds a table for each state. A state that has only issues gets an empty table. `kinds`
+    /// contains cells with the columns' types.
     pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
         let Self {
             dataset_id,

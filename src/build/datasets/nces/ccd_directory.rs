@@ -1,7 +1,8 @@
-//! Turns the CCD school directory and characteristics and the EDGE geocodes into one row per public
-//! school of the directory's school year, open or not. Sources: "Common Core of Data, Public
-//! Elementary/Secondary School Universe Survey", files 029 and 129, and "EDGE Geocodes, File
-//! Documentation". Has no ratings, scores or private schools, because the directory has none.
+//! Turns the CCD school directory and characteristics, and the EDGE geocodes, into one row per
+//! public school in the directory's school year, whether open or not. Sources: "Common Core of
+//! Data, Public Elementary/Secondary School Universe Survey", files 029 and 129, and "EDGE
+//! Geocodes, File Documentation". Does not cover ratings, scores or private schools, because the
+//! directory does not contain them.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ struct Settings {
     grade_offered: BTreeMap<String, String>,
     grade: Grades,
     min_geocoded_percent: f64,
-    /// Columns that decide what is published: an unknown value in one of them blocks the task.
+    /// Columns that determine what is published. An unknown value in any of them blocks the task.
     decides: Vec<String>,
 }
 
@@ -47,7 +48,7 @@ struct Status {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grades {
-    /// Grade codes in ascending order. The column `g_` plus the code in lower case shows if a
+    /// Grade codes in ascending order. The column `g_` plus the lowercase code shows whether a
     /// school offers the grade.
     codes: Vec<String>,
     absent: Vec<String>,
@@ -135,7 +136,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }])
 }
 
-/// Returns an empty characteristics file, for when the publisher has not released it yet.
+/// Returns an empty characteristics file, for use until the publisher releases the file.
 fn empty_characteristics() -> Result<DataFrame> {
     let texts = ["ncessch", "school_year", "virtual_status"]
         .map(|name| text_column(name, std::iter::empty::<Option<String>>()));
@@ -150,11 +151,11 @@ fn only_keyed(frame: DataFrame) -> Result<DataFrame> {
     filtered(&frame, &frame.column("ncessch")?.is_not_null())
 }
 
-/// Reads the joined columns and records rows and categories that cannot be published.
+/// Reads the joined columns and records the rows and categories that cannot be published.
 struct Reader<'f> {
     frame: &'f DataFrame,
     rejects: Rejects,
-    /// Row, column and text of each undeclared category.
+    /// Row, column and text for each undeclared category.
     unknown: Vec<(usize, &'static str, String)>,
 }
 
@@ -286,7 +287,7 @@ impl Reader<'_> {
         Ok(columns)
     }
 
-    /// Maps a category column. An undeclared text is recorded and becomes null.
+    /// Maps a category column. Records undeclared text and sets the cell to null.
     fn mapped(
         &mut self,
         name: &'static str,
@@ -320,7 +321,7 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    /// Returns the publisher's text of each category that is null because it is not known.
+    /// Returns the publisher's text for each category that is null because it is unknown.
     fn unknown_values(&self) -> Column {
         let mut cells = vec![Vec::new(); self.frame.height()];
         for (row, column, cell) in &self.unknown {
@@ -399,7 +400,7 @@ fn strings(name: &str, values: impl Iterator<Item = Option<String>>) -> Column {
 }
 
 /// Adds issues: quarantines unreadable rows and warns about undeclared categories. In a column that
-/// decides what is published, an undeclared category blocks the dataset until its meaning is
+/// determines what is published, an undeclared category blocks the dataset until its meaning is
 /// declared.
 fn add_findings(
     context: &Context<'_>,

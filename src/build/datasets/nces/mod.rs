@@ -1,3 +1,4 @@
-//! National Center for Education Statistics: the public school directory.
+//! Groups the builders for the National Center for Education Statistics: the public school
+//! directory.
 
 pub(super) mod ccd_directory;

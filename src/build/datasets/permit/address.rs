@@ -1,4 +1,5 @@
-//! Reads the location of the work: the normalised address, the parcel, and the property of both.
+//! Reads the location of the work: the normalised address, the parcel, and the property identified
+//! by either.
 
 use super::cells::Reader;
 use super::settings::{Lookup, Parcel, Settings};
@@ -6,7 +7,7 @@ use crate::datasets::placeholders::{Holds, PLACEHOLDER, is_placeholder};
 use pubdata_core::canonical::address::{Address, AddressKind};
 use pubdata_core::canonical::{address, line, state, street};
 
-/// Address and parcel of a permit.
+/// A permit's address and parcel.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Location {
     pub(super) line1: Option<String>,
@@ -35,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
         };
     let is_composed = settings.line1.len() > 1;
     if !street.is_empty() && !is_composed && !is_address(&street, &address) {
-        // The text may name a person, so that no warning quotes it.
+        // The text may name a person, so warnings do not quote it.
         reader.warn(
             "no_address",
             "the address column does not hold an address".to_owned(),
@@ -62,8 +63,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     {
         (address.unit_kind, address.unit) = (kind, number);
     }
-    // In some cities, a lot without a building has the number 0. The lots of a street are not one
-    // property.
+    // In some cities, a lot without a building has the number 0. The lots on a street are not a
+    // single property.
     let key = address.key().filter(|_| {
         address
             .number
@@ -104,8 +105,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     location.with_parcel(settings)
 }
 
-/// Returns a cell for use in a permit's key, or an empty text if the address column does not hold
-/// an address. Such a text may name a person, and keys are published.
+/// Returns a cell for use in a permit's key, or an empty text if the address column does not
+/// contain an address. Such text may name a person, and keys are published.
 pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> &'r str {
     let is_street = settings.line1.len() == 1
         && settings.line1[0] == column
@@ -125,7 +126,7 @@ pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> 
 }
 
 impl Location {
-    /// Returns the location, with its parcel as the property if no address gives one.
+    /// Returns the location, using its parcel as the property if no address identifies one.
     fn with_parcel(mut self, settings: &Settings) -> Self {
         if let (None, Some(parcel), Some(number)) =
             (&self.property_id, &settings.parcel, &self.parcel)
@@ -140,7 +141,7 @@ impl Location {
     }
 }
 
-/// Splits a cell that also holds city, state and ZIP Code into the street as written and the
+/// Splits a cell that also contains the city, state and ZIP Code into the street as written and the
 /// address. Omits a neighbourhood after the city (`2444 DOLE ST Honolulu / Makiki 96822`).
 fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
     let city = settings.jurisdiction.city.as_deref().unwrap_or_default();
@@ -157,7 +158,7 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
         }
     }
     let (mut street, place) = line::split_line(&line);
-    // A unit or a note can stand between street and city.
+    // A unit or a note may stand between the street and the city.
     let first = line
         .split(',')
         .next()
@@ -170,8 +171,8 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
         street = first;
     }
     let parsed = street::parse_street(&comparable(&street, &settings.suffix));
-    // Words after the street are a city only with a comma, a state or a ZIP Code. Otherwise they
-    // may be a note.
+    // Words after the street are a city only if the text has a comma, a state or a ZIP Code.
+    // Otherwise they may be a note.
     let is_place = line.contains(',') || !place.zip.is_empty() || !place.state.is_empty();
     let city = if is_place { place.city } else { String::new() };
     (
@@ -186,8 +187,8 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
     )
 }
 
-/// Inserts a comma before the source's city if it follows the street without one: `6010 E Example
-/// Cir Anaheim, Ca 92899`.
+/// Inserts a comma before the source's city if the city follows the street without a comma: `6010 E
+/// Example Cir Anaheim, Ca 92899`.
 fn with_city_apart(line: &str, city: &str) -> String {
     let upper = line.to_ascii_uppercase();
     let Some(start) = upper
@@ -205,8 +206,8 @@ fn with_city_apart(line: &str, city: &str) -> String {
         || rest.starts_with(',')
         || (rest.starts_with(' ')
             && (word == "/" || word.len() == 2 || address::zip(word).is_some()));
-    // After a comma, the text is already separate: the city (`City of San Antonio`), or a unit
-    // before it.
+    // Text after a comma is already separate. It is the city (`City of San Antonio`), or a unit
+    // before the city.
     let is_behind_street = before
         .rsplit_once(',')
         .is_none_or(|(_, unit)| street::parse_unit(unit).is_some());
@@ -218,8 +219,8 @@ fn with_city_apart(line: &str, city: &str) -> String {
     }
 }
 
-/// Fills in city, state and ZIP Code that the address lacks, first from their own columns and then
-/// from the column `place`.
+/// Fills in a missing city, state and ZIP Code, first from separate columns and then from the
+/// column `place`.
 fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
     let place = reader
         .text("place")
@@ -247,12 +248,12 @@ fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
     }
 }
 
-/// Returns an address without the notes of clerks (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New
-/// England Dr [Mary's Planet]`), or `None` if only notes are left.
+/// Returns an address without clerks' notes (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New England Dr
+/// [Mary's Planet]`), or `None` if only notes are left.
 fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ','));
     let street = text.split(['[', '*']).next().unwrap_or_default().trim();
-    // The number 0 marks a missing number: `0 UNKNOWN`.
+    // The number 0 stands for a missing number: `0 UNKNOWN`.
     let name = street.trim_start_matches(['0', ' ']);
     if is_placeholder(Holds::Place, if name.is_empty() { street } else { name }) {
         if street.chars().any(char::is_alphanumeric) {
@@ -269,10 +270,10 @@ fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
     Some(street.to_owned())
 }
 
-/// Maximum number of words in a street without a suffix.
+/// Maximum number of words in a street name without a suffix.
 const MAX_STREET_WORDS: usize = 5;
 
-/// Street types that are not names of persons.
+/// Street types that are not personal names.
 const STREET_TYPES: &[&str] = &[
     "AV",
     "AVE",
@@ -301,9 +302,9 @@ const STREET_TYPES: &[&str] = &[
     "WY",
 ];
 
-/// Returns true if a text is an address rather than a note or a person's name. A text without a
-/// number must name a street type. Without a digit or a direction, that type must not be a person's
-/// name.
+/// Returns true if a text is an address rather than a note or a person's name. Text without a
+/// number must contain a street type. Without a digit or a direction, the street type must not also
+/// be a personal name.
 fn is_address(street: &str, address: &Address) -> bool {
     let words: Vec<String> = street
         .split(|c: char| !c.is_alphanumeric())
@@ -316,7 +317,7 @@ fn is_address(street: &str, address: &Address) -> bool {
         AddressKind::Street => has_suffix || words.len() <= MAX_STREET_WORDS + 1,
         AddressKind::Unparsed => {
             let has_digit = street.bytes().any(|byte| byte.is_ascii_digit());
-            // `0 HAMILTON CROSSINGS` is a lot without a building.
+            // `0 HAMILTON CROSSINGS` refers to a lot without a building.
             let has_number = words.len() <= MAX_STREET_WORDS + 1
                 && words
                     .first()
@@ -332,7 +333,7 @@ fn is_address(street: &str, address: &Address) -> bool {
     }
 }
 
-/// Reads a unit from its column, as opposed to a remark (`TEMP`, `3rd Floor`).
+/// Reads a unit from its column. Ignores remarks (`TEMP`, `3rd Floor`).
 fn stated_unit(text: &str) -> Option<(String, String)> {
     let is_plain = text.len() <= 6
         && text
@@ -345,7 +346,7 @@ fn stated_unit(text: &str) -> Option<(String, String)> {
     }
 }
 
-/// Combines the unit of the street line and the unit column, without repetition.
+/// Combines the units from the street line and the unit column, without repetition.
 fn both_units(written: Option<String>, column: Option<String>) -> Option<String> {
     let (Some(written), Some(column)) = (&written, &column) else {
         return written.or(column);
@@ -358,7 +359,8 @@ fn both_units(written: Option<String>, column: Option<String>) -> Option<String>
     })
 }
 
-/// Joins the cells of several columns with blanks; columns written as `a+b` are joined without.
+/// Joins the cells of several columns with blanks. Columns written as `a+b` are joined without a
+/// blank.
 fn joined(reader: &Reader<'_>, pieces: &[String]) -> Option<String> {
     let piece = |piece: &String| {
         piece
@@ -374,7 +376,7 @@ fn joined(reader: &Reader<'_>, pieces: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// Returns the five digits of the ZIP Code; an invalid code gets a warning.
+/// Returns the five digits of the ZIP Code. Warns about an invalid code.
 fn zip(reader: &mut Reader<'_>) -> Option<String> {
     let cell = reader.text("zip")?;
     let zip = address::zip(cell).map(|(zip, _)| zip);
@@ -408,11 +410,12 @@ fn comparable(line: &str, suffixes: &Lookup) -> String {
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Joins the parts of a parcel number in full width. Returns `None` if a part is missing or zero.
+/// Joins the parts of a parcel number, padded to full width. Returns `None` if a part is missing or
+/// zero.
 fn parcel_number(reader: &Reader<'_>, parcel: &Parcel) -> Option<String> {
     let part = |(index, column): (usize, &String)| {
         let cell = reader.text(column)?;
-        // An asterisk marks a parcel; it is not part of the number.
+        // An asterisk marks a parcel but is not part of the number.
         let cell = cell
             .split(|c| parcel.separators.contains(c))
             .next()
@@ -434,8 +437,8 @@ fn parcel_number(reader: &Reader<'_>, parcel: &Parcel) -> Option<String> {
     Some(parts?.join(&parcel.joint))
 }
 
-/// Pads the leading number to a width: `23A` in 3 is `023A`, `07501` in 4 is `7501`. A number with
-/// separated parts (`01-3119-021`) stays unchanged.
+/// Pads the leading number to a width: with width 3, `23A` becomes `023A`; with width 4, `07501`
+/// becomes `7501`. A number with separated parts (`01-3119-021`) stays unchanged.
 fn padded(text: &str, digits: usize) -> String {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -447,7 +450,7 @@ fn padded(text: &str, digits: usize) -> String {
     format!("{:0>digits$}{rest}", number.trim_start_matches('0'))
 }
 
-/// Makes a text safe in a path: lower case, parts joined by `-`.
+/// Makes text safe for use in a path: lowercase, with parts joined by `-`.
 fn slug(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -469,7 +472,7 @@ mod tests {
 
     type Cells<'c> = &'c [(&'c str, &'c str)];
 
-    /// Returns `line1`, `line2`, city and ZIP Code of a row, and the codes of its warnings.
+    /// Returns a row's `line1`, `line2`, city and ZIP Code, and its warning codes.
     fn parts(settings: &str, cells: &[(&str, &str)]) -> ([String; 4], Vec<&'static str>) {
         let jurisdiction = r#"jurisdiction = { id = "us-xx-list", name = "List", state = "XX", city = "LIST CITY" }"#;
         let jurisdiction = if settings.contains("jurisdiction =") {
@@ -489,7 +492,7 @@ mod tests {
         )
     }
 
-    /// Rows of Los Angeles, Cape Coral, Tacoma, Philadelphia and Spokane.
+    /// Rows from Los Angeles, Cape Coral, Tacoma, Philadelphia and Spokane.
     #[test]
     fn streets_units_and_places_are_told_apart() {
         let in_parts = r#"line1 = ["number", "direction", "name", "kind"]"#;
@@ -547,7 +550,7 @@ mod tests {
         }
     }
 
-    /// Rows of Honolulu, Anaheim, San Jose, San Antonio and Sacramento County.
+    /// Rows from Honolulu, Anaheim, San Jose, San Antonio and Sacramento County.
     #[test]
     fn whole_addresses_are_taken_apart() {
         let of_list = |city: &str| {
@@ -642,7 +645,7 @@ mod tests {
         }
     }
 
-    /// Cells of San Antonio, Honolulu, Nashville and Spokane; persons are invented.
+    /// Cells from San Antonio, Honolulu, Nashville and Spokane; persons are invented.
     #[test]
     fn notes_and_persons_are_no_address() {
         let none = ["", "", "", ""];

@@ -1,4 +1,4 @@
-//! Reads the cells of a row in the formats that cities use: dates, money, coordinates.
+//! Reads a row's cells in the formats that cities use: dates, money, coordinates.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Days that forms and databases write in place of a missing date.
+/// Dates that forms and databases write in place of a missing date.
 const PLACEHOLDERS: &[&str] = &[
     "1900-01-01",
     "1899-12-30",
@@ -22,7 +22,7 @@ const PLACEHOLDERS: &[&str] = &[
     "9999-12-31",
 ];
 
-/// Earliest plausible day: no permit of a city is older, so that an earlier year is a typing error.
+/// Earliest plausible date. No city has older permits, so an earlier year is a typing error.
 const EARLIEST: &str = "1850-01-01";
 
 const LATEST: &str = "2100-01-01";
@@ -30,11 +30,11 @@ const LATEST: &str = "2100-01-01";
 /// Larger values are kept and flagged.
 const IMPLAUSIBLE_CENTS: i64 = 100_000_000_000;
 
-/// Upper bounds of cents and hundredths that the contract can hold.
+/// Upper bound for cents and hundredths that the contract can represent.
 const MAX_CENTS: i64 = 10_i64.pow(16);
 const MAX_HUNDREDTHS: i64 = 10_i64.pow(14);
 
-/// Rows of all files of a source.
+/// Rows from all of a source's files.
 pub(super) struct Rows<'f> {
     columns: HashMap<&'f str, &'f StringChunked>,
     pointers: Vec<Vec<u64>>,
@@ -66,14 +66,14 @@ impl<'f> Rows<'f> {
         &self.pointers[row]
     }
 
-    /// Returns a cell, or `None` if it is empty or the source lacks the column.
+    /// Returns a cell, or `None` if it is empty or the column is missing from the source.
     pub(super) fn cell(&self, row: usize, column: &str) -> Option<&'f str> {
         unlisted(self.columns.get(column)?.get(row)?)
     }
 }
 
-/// Unwraps a link or telephone of a Socrata portal, the first entry of a list: `[5125550100,
-/// null]`.
+/// Extracts a link or telephone number from a Socrata portal's list, where it is the first entry:
+/// `[5125550100, null]`.
 fn unlisted(cell: &str) -> Option<&str> {
     let text = match cell
         .strip_prefix('[')
@@ -86,20 +86,20 @@ fn unlisted(cell: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Issue about a cell: its code, and the original text.
+/// An issue about a cell: the code and the original text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Warning {
     pub(super) code: &'static str,
     pub(super) detail: String,
 }
 
-/// Reads the cells of one row and records those that cannot be read.
+/// Reads the cells in one row and records the cells that cannot be read.
 pub(super) struct Reader<'a> {
     pub(super) rows: &'a Rows<'a>,
     pub(super) row: usize,
     pub(super) settings: &'a Settings,
     pub(super) warnings: Vec<Warning>,
-    /// Words missing in the declaration's tables, with their columns: `type=Sheds`.
+    /// Words that are missing from the declaration's tables, with their columns: `type=Sheds`.
     pub(super) unknown_values: Vec<String>,
 }
 
@@ -158,8 +158,8 @@ impl<'a> Reader<'a> {
         hundredths
     }
 
-    /// Looks up a word in the source's table, then in the shared vocabulary. Returns null for an
-    /// unknown word.
+    /// Looks up a word in the source's table, then in the shared vocabulary. An unknown word
+    /// becomes null.
     pub(super) fn category(
         &mut self,
         table: &Lookup,
@@ -178,11 +178,11 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Looks up the permit's type, which may depend on the subtype: `EW/MH` comes before `EW`. A
-    /// source with a single type has no such column. If the type is only `building` and the subtype
-    /// names a trade, the trade is the type. Beside a type `other`, the subtype decides nothing,
-    /// and the pair must be declared. Warns about a missing pair if the source's table has other
-    /// pairs of the type.
+    /// Looks up the permit's type, which may depend on the subtype: `EW/MH` is tried before `EW`. A
+    /// source whose permits all have one type has no such column. If the type is only `building`
+    /// and the subtype names a trade, the trade becomes the type. If the type is `other`, the
+    /// subtype does not decide anything, and the pair must be declared. Warns about a missing pair
+    /// if the source's table contains other pairs with the type.
     pub(super) fn kind(&mut self) -> Coded {
         let Settings {
             only_type,
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         {
             return self.known(together, word, "type", "unmapped_type");
         }
-        // Most types are specific enough alone.
+        // Most types are specific enough on their own.
         let Some((general @ ("building" | "other"), _)) = alone else {
             return self.known(alone, word, "type", "unmapped_type");
         };
@@ -251,7 +251,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns latitude and longitude from two columns or from one; `None` at 0, 0.
+    /// Returns latitude and longitude from two columns or from a single column. Returns `None` for
+    /// 0, 0.
     pub(super) fn coordinates(&mut self) -> Option<(f64, f64)> {
         let Some((lat, lon)) = self
             .text("lat")
@@ -284,7 +285,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Value of a coded column, and its basis.
+/// A coded column's value, and the basis for it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Coded {
     pub(super) value: Option<String>,
@@ -300,7 +301,7 @@ fn by_trade<'t>(words: &'t Words, word: &str) -> Option<(&'t str, &'static str)>
 }
 
 /// Parses latitude and longitude from `(37.7857, -122.4085)`, or in reverse order from `POINT
-/// (-122.4085 37.7857)`. Address lines can precede them.
+/// (-122.4085 37.7857)`. Address lines may precede the coordinates.
 fn point(cell: &str) -> Option<(&str, &str)> {
     let cell = cell.trim().lines().next_back()?.trim();
     let (is_well_known_text, rest) = match cell.split_at_checked(5) {
@@ -314,14 +315,14 @@ fn point(cell: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Returns true for a length on a plane, which is too large for an angle.
+/// Returns true for a distance on a projected plane, which is too large to be an angle.
 fn is_projected(cell: &str) -> bool {
     cell.trim()
         .parse::<f64>()
         .is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
 }
 
-/// Parses a date. Returns `None` for an unreadable text, and `Some(None)` for a placeholder.
+/// Parses a date. Returns `None` for unreadable text, and `Some(None)` for a placeholder.
 #[expect(
     clippy::option_option,
     reason = "the outer says whether the text can be read, the inner whether it is a date"
@@ -353,7 +354,7 @@ fn amount(text: &str) -> Option<i64> {
     unscaled(&plain, 2).filter(|units| *units >= 0)
 }
 
-/// Builds a frame of one row for tests.
+/// Builds a frame with one row, for tests.
 #[cfg(test)]
 pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
     let text = |(name, cell): &(&str, &str)| {
@@ -370,7 +371,7 @@ pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
 mod tests {
     use super::*;
 
-    /// Formats that occur in the cities' files.
+    /// Formats that occur in cities' files.
     #[test]
     fn dates_in_every_form() {
         let all = [
@@ -436,7 +437,7 @@ mod tests {
             let (lat, lon) = point(cell).unwrap();
             assert_eq!((lat.trim(), lon.trim()), ("37.78", "-122.40"), "{cell}");
         }
-        // A `location` of Montgomery County, Maryland.
+        // A `location` cell from Montgomery County, Maryland.
         let (lat, lon) =
             point("5107 DALECARLIA DR\nBETHESDA, MD 20816\n(38.94928, -77.102596)").unwrap();
         assert_eq!((lat.trim(), lon.trim()), ("38.94928", "-77.102596"));
@@ -476,7 +477,7 @@ mod tests {
         assert_eq!(unlisted("[sic] as written"), Some("[sic] as written"));
     }
 
-    /// Types of Tacoma, Chicago and San Antonio, and one that no source has.
+    /// Types from Tacoma, Chicago and San Antonio, and one that occurs in no source.
     #[test]
     fn type_and_subtype_together_determine_the_permit_type() {
         let settings = r#"

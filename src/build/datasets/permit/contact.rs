@@ -1,5 +1,5 @@
-//! Reads the parties of a permit. Never publishes names of owners and applicants who are persons,
-//! or telephones of persons.
+//! Reads a permit's parties. Never publishes the names of owners and applicants who are persons, or
+//! persons' telephone numbers.
 
 use polars::prelude::*;
 
@@ -14,14 +14,14 @@ use crate::normalise::{list_column, pointer_column};
 use pubdata_core::canonical::{license_number, name, phone, state};
 use pubdata_core::error::Result;
 
-/// Columns of a party, after the prefix of its group.
+/// Columns that describe a party. A column name is the group's prefix followed by one of these.
 #[rustfmt::skip]
 pub(super) const COLUMNS: &[&str] = &[
     "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
     "other_license_number",
 ];
 
-/// Party of a permit.
+/// A party to a permit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contact {
     pub(super) role: String,
@@ -40,7 +40,7 @@ pub(super) struct Contact {
     pub(super) unknown_values: Vec<String>,
 }
 
-/// Reads the parties of a row, in the order of the declaration and of its blocks.
+/// Reads a row's parties, in the order of the declaration and of its blocks.
 pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
     let settings = reader.settings;
     let blocks = settings.contacts.iter().flat_map(|group| {
@@ -51,7 +51,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
         .collect()
 }
 
-/// Builds the frame of `permit.contact` from permit ids, parties and row pointers.
+/// Builds the frame for `permit.contact` from permit ids, parties and row pointers.
 pub(super) fn frame<'a>(
     permits: impl Iterator<Item = (&'a str, &'a [Contact], &'a [u64])>,
     settings: &Settings,
@@ -112,8 +112,8 @@ pub(super) fn frame<'a>(
     Ok(DataFrame::new(height, columns)?)
 }
 
-/// Reads the parties of a block: none, one, or those that share the cell of the name. Returns no
-/// party if only unpublishable values are known of it.
+/// Reads the parties in a block: none, one, or several that share the name cell. Returns no party
+/// if only values that cannot be published are known about it.
 fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<Contact> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
     let (kind, party) = (cell("type"), cell("party"));
@@ -179,7 +179,8 @@ fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<C
     let is_public = |party: &Party| match group.names {
         _ if party.is_organization => group.names == Names::Organizations || is_trade,
         Names::Trade if named.len() == 1 => is_trade,
-        // A person listed beside a firm is published without a license, which may be the firm's.
+        // A person listed along with a firm is published without a license, because the license may
+        // be the firm's.
         _ => is_licensed_trade,
     };
     let person = match &stated {
@@ -246,7 +247,7 @@ fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<C
     {
         return Vec::new();
     }
-    // Number and telephone belong to the first party.
+    // The license number and telephone number belong to the first party.
     let others = names.into_iter().skip(1).map(|(name, _)| {
         let (role, role_raw, unknown_values) = (
             contact.role.clone(),
@@ -280,17 +281,18 @@ fn role_of(reader: &mut Reader<'_>, kind: &str) -> Option<String> {
     role
 }
 
-/// Content of a name's columns.
+/// Content of the name columns.
 enum Stated<'a> {
-    /// States that the owner does the work.
+    /// Text stating that the owner does the work.
     Owner(&'a str),
-    /// Firm or person, or several of them.
+    /// A firm or a person, or several of them.
     Name(&'a str),
-    /// Person, from columns that hold only parts of persons' names.
+    /// A person, from columns that contain only parts of personal names.
     Person(String),
 }
 
-/// Returns the business name, the name, or the joined parts of a person's name, in this order.
+/// Returns the business name, the name, or the joined parts of a person's name, in this order of
+/// preference.
 fn stated_name<'a>(reader: &Reader<'a>, group: &ContactGroup, prefix: &str) -> Option<Stated<'a>> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
     let is_owner = |text: &str| {
@@ -318,7 +320,7 @@ fn stated_name<'a>(reader: &Reader<'a>, group: &ContactGroup, prefix: &str) -> O
     is_name(&text).then_some(Stated::Person(text))
 }
 
-/// Returns true for a text that is neither a placeholder nor a database key
+/// Returns true for text that is neither a placeholder nor a database key
 /// (`{CDEEE3D5-1DB0-E611-8111-005056B627E6}`).
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
@@ -364,7 +366,7 @@ mod tests {
 
     type Cells<'c> = &'c [(&'c str, &'c str)];
 
-    /// Returns role, name, normalised name and license number of the parties of a row.
+    /// Returns the role, name, normalised name and license number of each party in a row.
     fn parties_of(group: &str, cells: &[(&str, &str)]) -> Vec<[String; 4]> {
         let settings = format!(
             "dates = []\njurisdiction = {{ id = \"us-xx-list\", name = \"List\", state = \"XX\" }}\n[[contact]]\nprefix = \"party\"\n{group}"
@@ -387,7 +389,7 @@ mod tests {
             .collect()
     }
 
-    /// Cells of East Baton Rouge, Honolulu, Miami-Dade and Columbus; persons are invented.
+    /// Cells from East Baton Rouge, Honolulu, Miami-Dade and Columbus; persons are invented.
     #[test]
     fn persons_are_published_only_with_a_license_of_a_trade() {
         let of_firms = "role = \"contractor\"\nnames = \"organizations\"\nperson_role = \"unknown\"\nowner_names = [\"HOMEOWNER\"]";

@@ -1,13 +1,14 @@
-//! Removes personal data from descriptions: clerks write telephones, e-mail addresses and names of
-//! contacts into them.
+//! Removes personal data from descriptions, because clerks write telephone numbers, e-mail
+//! addresses and contact names into them.
 
 use pubdata_core::canonical::email;
 
 /// Maximum number of words in a name.
 const MAX_NAME_WORDS: usize = 3;
 
-/// Replaces e-mail addresses, telephone numbers and names by words in brackets. A name is
-/// recognised after one of `marks` (`POC`) or before a telephone number. Other names are not found.
+/// Replaces e-mail addresses, telephone numbers and names with words in brackets. A name is
+/// recognised after one of the `marks` (`POC`) or before a telephone number. Other names are not
+/// found.
 pub(super) fn redact_persons(text: &str, marks: &[String]) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut kept = String::with_capacity(text.len());
@@ -46,8 +47,8 @@ pub(super) fn redact_persons(text: &str, marks: &[String]) -> String {
 }
 
 /// Returns the length of a telephone number at the start of a text: `(615) 321-2037`,
-/// `615.981.1108`, `615 243 4363`, `615/992-1400`, `615) 889-4161`. Also matches ten digits in a
-/// row, unless they may be a permit number, which begins with its year.
+/// `615.981.1108`, `615 243 4363`, `615/992-1400`, `615) 889-4161`. Also matches ten consecutive
+/// digits, unless they may be a permit number, which begins with its year.
 fn telephone(text: &[char]) -> Option<usize> {
     let digits = |from: usize, count: usize| {
         let end = from + count;
@@ -74,7 +75,8 @@ fn telephone(text: &[char]) -> Option<usize> {
     (is_number && !goes_on).then_some(end)
 }
 
-/// Returns the length of a mark and the name after it: words of letters, separated by one blank.
+/// Returns the length of a mark and the name after it. A name consists of words of letters,
+/// separated by single blanks.
 fn marked_name(text: &[char], mark: &str) -> Option<usize> {
     let length = mark.chars().count();
     let is_mark = text.len() > length
@@ -101,20 +103,20 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
             .iter()
             .take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
             .count();
-        // An address is not a name.
+        // An e-mail address is not a name.
         if word == 0 || email::length(&text[end + blank..]).is_some() {
             break;
         }
         end += blank + word;
-        // An initial.
+        // The word is an initial.
         end += usize::from(word == 1 && text.get(end) == Some(&'.'));
         words += 1;
     }
     (words > 0).then(|| second_name(text, end).unwrap_or(end))
 }
 
-/// Returns the end of a second name between the first and a telephone number: `POC Ana Ruiz, EUDI
-/// RODAS, 615 …`.
+/// Returns the end of a second name between the first name and a telephone number: `POC Ana Ruiz,
+/// EUDI RODAS, 615 …`.
 fn second_name(text: &[char], first: usize) -> Option<usize> {
     let separators = |from: usize| {
         from + text[from..]
@@ -135,8 +137,8 @@ fn second_name(text: &[char], first: usize) -> Option<usize> {
     .then_some(end)
 }
 
-/// Replaces a name at the end of a text: two or three capitalised words, as written before a
-/// telephone number.
+/// Replaces a name at the end of a text. Such a name consists of two or three capitalised words, as
+/// written before a telephone number.
 fn redact_trailing_name(text: &mut String) {
     let is_separator = |c: char| matches!(c, ' ' | ',' | ':' | '-' | '(');
     let end = text.trim_end_matches(is_separator).len();
@@ -171,7 +173,7 @@ fn redact_trailing_name(text: &mut String) {
 mod tests {
     use super::*;
 
-    /// Endings of descriptions of Nashville, with invented persons.
+    /// Endings of descriptions from Nashville, with invented persons.
     #[test]
     fn persons_are_taken_out_and_nothing_else() {
         let marks = ["POC", "Point of Contact"].map(str::to_owned);

@@ -1,8 +1,8 @@
-//! Builds columns of the frames of permits and parties.
+//! Builds columns for the permit and party frames.
 
 use polars::prelude::*;
 
-/// Source and bucket of all rows of a table.
+/// Source and bucket shared by all rows in a table.
 pub(super) struct Feed<'a> {
     pub(super) source_id: &'a str,
     pub(super) bucket: &'a str,

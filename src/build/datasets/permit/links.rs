@@ -1,7 +1,7 @@
-//! Links permits to contractors' licenses by the tables of both: the same number of the same
-//! scheme, or the only contractor's license of the state under a business name. Never links by
-//! similarity, and never to a license that only its holder states. Grain: one row per linked party
-//! of a permit.
+//! Links permits to contractors' licenses using both tables. A link requires either the same number
+//! in the same scheme, or the state's only contractor's license under a business name. Never links
+//! by similarity, and never to a license that only its holder states. Grain: one row per linked
+//! party to a permit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use pubdata_core::provenance::POINTERS;
 const LINK: &str = "permit.license_link";
 const LICENSE: &str = "license.license";
 
-/// Professions of those who take out permits. Other holders of numbers of the same scheme, such as
-/// a barber of a board for all trades, do not.
+/// Professions of the people who take out permits. Other license holders with numbers in the same
+/// scheme do not take out permits, such as a barber licensed by a board for all trades.
 pub(in crate::datasets) const CONTRACTORS: [&str; 8] = [
     "general_contractor",
     "specialty_contractor",
@@ -58,7 +58,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     ))
 }
 
-/// Licenses that can be linked: contractors' licenses in the boards' own sources.
+/// Licenses that can be linked: contractors' licenses from the boards' own sources.
 #[derive(Default)]
 struct Licenses {
     ids: Vec<String>,
@@ -109,7 +109,7 @@ impl Licenses {
             ) else {
                 continue;
             };
-            // Rows that repeat a license count once.
+            // Rows that repeat the same license count once.
             let place = *self.places.entry(id.to_owned()).or_insert(self.ids.len());
             if place < self.ids.len() {
                 continue;
@@ -117,7 +117,8 @@ impl Licenses {
             self.ids.push(id.to_owned());
             self.pointers.push(pointers.unwrap_or_default());
             if let Some(scheme) = schemes.get(row) {
-                // A permit states the number as on the license, or without the board's prefix.
+                // A permit states the number either as it appears on the license, or without the
+                // board's prefix.
                 let forms = [
                     numbers.get(row).map(str::to_owned),
                     written
@@ -157,7 +158,7 @@ impl Licenses {
         Ok(())
     }
 
-    /// Returns the only license of a number or a name, or `None` for several.
+    /// Returns the only license with a number or name, or `None` if there are several.
     fn only(found: Option<&BTreeSet<usize>>) -> Option<usize> {
         found.filter(|found| found.len() == 1)?.first().copied()
     }
@@ -174,7 +175,7 @@ fn has_same_words(name: &str, other: &str) -> bool {
     !other.is_empty() && sorted(name) == sorted(other)
 }
 
-/// Link of a party.
+/// A link from a party to a license.
 struct Link {
     permit_id: String,
     seq: i32,
@@ -188,7 +189,7 @@ struct Link {
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut licenses = Licenses::default();
     let mut permits: Option<Arc<Vec<Table>>> = None;
-    // Skip a license source that was never fetched, as long as another one exists.
+    // Skip license sources that were never fetched, as long as at least one exists.
     for pipeline_id in context
         .declaration
         .builds_on
@@ -280,7 +281,7 @@ fn links(licenses: &Licenses, state: &str, contacts: &Table) -> Result<Vec<Link>
                 number.to_owned(),
             ))
         });
-        // A party that states a number, of any scheme, is not looked up by name.
+        // A party that states a number in any scheme is not looked up by name.
         let name = names
             .get(row)
             .filter(|_| roles.get(row) == Some("contractor") && stated().next().is_none());

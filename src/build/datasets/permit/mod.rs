@@ -1,7 +1,7 @@
-//! Turns the permit lists of cities into permits and their parties. One builder serves all cities;
-//! their declarations hold the differences. Grain: one permit per key that the declaration names;
-//! rows that repeat or renew a permit are merged into it. Never publishes names of owners and
-//! applicants who are persons, telephones of persons, or e-mail addresses.
+//! Turns cities' permit lists into permits and their parties. One builder serves all cities; their
+//! declarations contain the differences. Grain: one permit for each key named in the declaration.
+//! Rows that repeat or renew a permit are merged into it. Never publishes the names of owners and
+//! applicants who are persons, persons' telephone numbers, or e-mail addresses.
 
 mod address;
 mod cells;
@@ -34,7 +34,8 @@ use pubdata_core::pipeline::Declaration;
 const PERMIT: &str = "permit.permit";
 const CONTACT: &str = "permit.contact";
 
-/// Permits that are built and turned into columns together, which bounds the memory of a build.
+/// Number of permits that are built and converted to columns together. This limit bounds a build's
+/// memory use.
 const PERMITS_PER_CHUNK: usize = 20_000;
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
@@ -91,7 +92,7 @@ const VOCABULARY: Vocabulary = Vocabulary {
     same_names: Some(same_names),
 };
 
-/// Returns the columns that are read: those that settings name, and those that [`rows`] and
+/// Returns the columns to read: those named in the settings, and those that [`rows`] and
 /// [`contact`] need.
 fn columns(settings: &Settings) -> BTreeSet<String> {
     let of_group = |group: &ContactGroup| {
@@ -115,7 +116,7 @@ fn columns(settings: &Settings) -> BTreeSet<String> {
 
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = super::settings::<Settings>(declaration)?;
-    // If every permit of the source has one type, no column holds it.
+    // If all of the source's permits have the same type, no column contains it.
     let columns = rows::SAME_NAMES
         .into_iter()
         .chain(settings.only_type.is_none().then_some("type"))
@@ -202,7 +203,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         frame: permits,
         issues,
     }];
-    // A source without parties has no such table.
+    // A source without parties does not have this table.
     if !settings.contacts.is_empty() {
         tables.push(Table {
             dataset_id: CONTACT.to_owned(),

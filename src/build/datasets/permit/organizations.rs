@@ -1,13 +1,13 @@
-//! Distinguishes names of firms from names of persons, and splits parties that share one cell.
+//! Distinguishes firm names from personal names, and splits parties that share one cell.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use pubdata_core::canonical::name;
 
-/// Words that are never part of a person's name. A name without one of them and without a legal
-/// form may be a person's. The list omits words that persons add to their own names (`CONTRACTOR`,
-/// `BUILDER`, `RESIDENCE`).
+/// Words that are never part of a person's name. A name that contains none of these words and no
+/// legal form may be a person's. The list omits words that people add to their own names
+/// (`CONTRACTOR`, `BUILDER`, `RESIDENCE`).
 static ORGANIZATION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words_of(
         "\
@@ -30,7 +30,7 @@ static ORGANIZATION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Trade words that are also surnames: it takes two of them to make a firm.
+/// Trade words that are also surnames. A name needs two of them to count as a firm.
 static TRADE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words_of(
         "\
@@ -39,14 +39,14 @@ static TRADE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Trade words that are rarely surnames. One of them makes a firm in a column of contractors,
-/// unless a given name stands beside it.
+/// Trade words that are rarely surnames. In a contractor column, a single such word identifies a
+/// firm, unless the name also contains a given name.
 const PLAIN_TRADE_WORDS: &[&str] = &[
     "AIR", "BATH", "DOOR", "DOORS", "DRAIN", "DRAINS", "GAS", "GRILL", "HEATER", "HEATERS", "OIL",
     "PUMP", "PUMPS", "SOLAR", "SPA", "TILE", "WINDOW",
 ];
 
-/// Legal forms that also occur in persons' names or in persons' own trusts.
+/// Legal forms that also occur in personal names or in individuals' own trusts.
 const AMBIGUOUS_FORMS: &[&str] = &["NA", "TRUST"];
 
 /// Given names that are common in the United States.
@@ -72,7 +72,7 @@ static GIVEN_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Things named after the person who owns them: `SMITH'S RESIDENCE`.
+/// Words for things named after the person who owns them: `SMITH'S RESIDENCE`.
 const HOME_WORDS: &[&str] = &[
     "ADDITION",
     "BARN",
@@ -91,16 +91,16 @@ fn words_of(list: &'static str) -> HashSet<&'static str> {
     list.split_ascii_whitespace().collect()
 }
 
-/// Kind of parties that a column names.
+/// Kind of party that a column names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamesOf {
     /// Contractors and others who practise a trade.
     Trade,
-    /// Owners and applicants too.
+    /// Any party, including owners and applicants.
     Anyone,
 }
 
-/// Returns true if a name is certainly a firm's. In a column of contractors, one plain trade word
+/// Returns true if a name is certainly a firm's. In a contractor column, a single plain trade word
 /// is enough.
 pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
     let name = name::organization(text);
@@ -119,7 +119,7 @@ pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
         .count();
     let is_plain = words.iter().any(|word| PLAIN_TRADE_WORDS.contains(word));
     let is_named_of = of_trade > 0 && words.contains(&"OF");
-    // `EXAMPLE, JANE` and `JANE Q EXAMPLE` are persons, whatever their surnames.
+    // `EXAMPLE, JANE` and `JANE Q EXAMPLE` are persons, regardless of surname.
     let is_like_last_and_first = text.contains(',') || words.iter().any(|word| word.len() == 1);
     let is_numbered =
         words.len() > 1 && words[0].len() > 1 && words[0].bytes().any(|byte| byte.is_ascii_digit());
@@ -149,7 +149,7 @@ fn starts_with_possessive(text: &str) -> bool {
     first.len() > 3 && (first.ends_with("'S") || first.ends_with("\u{2019}S"))
 }
 
-/// Party that a cell names.
+/// A party named in a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Party {
     pub(super) name: String,
@@ -160,8 +160,8 @@ pub(super) struct Party {
 const MAX_NAME_WORDS: usize = 4;
 
 /// Splits a cell into parties, firms first. `Booker Mechanical, LLC - Ann Example` and `EXAMPLE,
-/// ANN, PRESTIGE PLUMBING LLC` name a firm and a person, `A3 ELECTRIC LLC, B4 ELECTRIC LLC` two
-/// firms. A name that is not certainly several parties stays one.
+/// ANN, PRESTIGE PLUMBING LLC` each name a firm and a person; `A3 ELECTRIC LLC, B4 ELECTRIC LLC`
+/// names two firms. A name that does not certainly contain several parties stays one party.
 pub(super) fn parties(text: &str, names: NamesOf) -> Vec<Party> {
     let party = |name: &str| Party {
         name: name.to_owned(),
@@ -183,7 +183,7 @@ pub(super) fn parties(text: &str, names: NamesOf) -> Vec<Party> {
     )
 }
 
-/// Firms and persons of a cell.
+/// Firms and persons in a cell.
 type Named = (Vec<String>, Vec<String>);
 
 /// Splits the parties at a hyphen or slash, or at `c/o` and `DBA`.
@@ -201,7 +201,7 @@ fn by_marks(text: &str) -> Option<Named> {
             continue;
         };
         let sides = [&text[..start], &text[start + mark.len()..]].map(str::trim);
-        // `A/C` is one word.
+        // `A/C` is a single word.
         let is_one_word = mark == "/"
             && [sides[0].split(' ').next_back(), sides[1].split(' ').next()]
                 .into_iter()
@@ -215,7 +215,7 @@ fn by_marks(text: &str) -> Option<Named> {
         let (firm, other) = match (are_firms, are_persons) {
             ([true, false], [_, true]) => (sides[0], Some(sides[1])),
             ([false, true], [true, _]) => (sides[1], Some(sides[0])),
-            // The text after a legal form and a hyphen is a branch or a surname.
+            // Text after a legal form and a hyphen is a branch or a surname.
             ([true, false], _) if has_form(sides[0]) && mark != "/" => (sides[0], None),
             ([true, true], _) if OTHER_NAMES.contains(&mark) => {
                 return Some((vec![text.to_owned()], Vec::new()));
@@ -233,7 +233,7 @@ fn by_marks(text: &str) -> Option<Named> {
     None
 }
 
-/// Returns true if a name ends in a legal form that no person's name has.
+/// Returns true if a name ends in a legal form that no person's name contains.
 fn has_form(text: &str) -> bool {
     name::organization(text)
         .designator
@@ -265,7 +265,7 @@ fn by_commas(text: &str) -> Option<Named> {
     let [place] = firms.as_slice() else {
         return None;
     };
-    // The person stands before or after the firm.
+    // The person is named before or after the firm.
     let is_at_an_end = *place == 0 || place + 1 == segments.len();
     let firm = segments.remove(*place);
     let person = segments.join(", ");
@@ -273,7 +273,8 @@ fn by_commas(text: &str) -> Option<Named> {
     (is_at_an_end && are_words && may_be_full_name(&person)).then(|| (vec![firm], vec![person]))
 }
 
-/// Returns true if a text may be a person's full name: two words or more, of letters only.
+/// Returns true if a text may be a person's full name, which has at least two words that consist
+/// only of letters.
 fn may_be_full_name(text: &str) -> bool {
     let words = text.split_whitespace().count();
     let is_of_name = |c: char| {
@@ -297,7 +298,7 @@ fn may_be_full_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Names of real permits; persons are invented.
+    /// Names from real permits; persons are invented.
     #[test]
     fn persons_are_not_taken_for_organizations() {
         let persons = [
@@ -355,7 +356,7 @@ mod tests {
         );
     }
 
-    /// Cells of East Baton Rouge, Honolulu and Miami-Dade; persons are invented.
+    /// Cells from East Baton Rouge, Honolulu and Miami-Dade; persons are invented.
     #[test]
     fn firms_and_persons_of_one_cell_are_told_apart() {
         let cases: [(&str, &[&str], &[&str]); 24] = [

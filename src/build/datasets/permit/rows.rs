@@ -1,4 +1,4 @@
-//! Builds one record from a row, or from the rows of one permit.
+//! Builds one record from a single row, or from all rows of one permit.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use crate::datasets::vocabulary::UNKNOWN;
 use crate::normalise::{list_column, pointer_column};
 use pubdata_core::error::Result;
 
-/// Columns that are read wherever they are mapped.
+/// Columns that are read whenever they are mapped.
 pub(super) const COLUMNS: &[&str] = &[
     "address_state",
     "applied_date",
@@ -49,8 +49,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "zip",
 ];
 
-/// Columns that are read from the source column of the same name. Addresses and values come from
-/// the columns that settings name.
+/// Columns that are read from the source column with the same name. Addresses and values come from
+/// the columns named in the settings.
 pub(super) const SAME_NAMES: [&str; 17] = [
     "permit_number",
     "work_class",
@@ -71,7 +71,7 @@ pub(super) const SAME_NAMES: [&str; 17] = [
     "lon",
 ];
 
-/// Permit as published.
+/// A permit as published.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permit {
     pub(super) permit_id: String,
@@ -109,11 +109,11 @@ pub(super) struct Permit {
     pub(super) unknown_values: Vec<String>,
 }
 
-/// Permit and the pointers of its source rows.
+/// A permit and the pointers to its source rows.
 pub(super) type PermitWithPointers = (Permit, Vec<u64>);
 
 impl Permit {
-    /// Returns the permit's days, sorted by how well each shows the age of a row.
+    /// Returns the permit's dates, sorted by how well each date shows a row's age.
     fn days(&self) -> [&Option<String>; 5] {
         [
             &self.status_date,
@@ -124,7 +124,7 @@ impl Permit {
         ]
     }
 
-    /// Returns the permit without its days.
+    /// Returns the permit without its dates.
     fn undated(&self) -> Self {
         let mut undated = self.clone();
         for day in [
@@ -143,7 +143,7 @@ impl Permit {
     }
 }
 
-/// Returns the key of a row: the first declared list of columns that all have values.
+/// Returns a row's key, from the first declared list of columns that all have values.
 pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<String> {
     let part = |column: &String| match column.strip_suffix('?') {
         Some(optional) => Some(
@@ -165,7 +165,8 @@ pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<St
     (!parts.is_empty()).then(|| format!("{}:{}", settings.jurisdiction.id, parts.join("-")))
 }
 
-/// Keeps characters that need no escape in a path, and replaces each run of others by one `-`.
+/// Keeps characters that need no escaping in a path, and replaces each run of other characters with
+/// a single `-`.
 fn path_safe(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -180,8 +181,8 @@ fn path_safe(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// Rows of each permit in the order of the file, rows without a key, and rows of permits that
-/// another source has.
+/// Each permit's rows in file order, rows without a key, and rows for permits that are in another
+/// source.
 pub(super) struct Grouped {
     pub(super) permits: Vec<(String, Vec<usize>)>,
     pub(super) without_key: Vec<usize>,
@@ -225,25 +226,26 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     }
 }
 
-/// Row and the permit read from it.
+/// A row and the permit read from it.
 type Read = (usize, Permit);
 
-/// Row and the reason for its rejection.
+/// A row and the reason for its rejection.
 type Refused = (usize, String);
 
-/// Result of building the permits of one key.
+/// Result of building the permits for one key.
 #[derive(Default)]
 pub(super) struct BuiltPermits {
-    /// Permits with their source rows, own rows first. If a number has rows of several kinds, each
-    /// permit has all of them, because together they distinguish the permits.
+    /// Permits with their source rows, starting with the permit's own rows. If a number has rows of
+    /// several kinds, each permit has all of these rows, because only together do they distinguish
+    /// the permits.
     pub(super) permits: Vec<(Permit, Vec<usize>)>,
-    /// Rows that contradict others, with the reason.
+    /// Rows that contradict other rows, with the reason.
     pub(super) contradicting: Vec<Refused>,
 }
 
-/// Builds the permits from the rows of one key. If the declaration merges rows, the result is one
-/// permit. Otherwise it is one permit for each kind that the rows name. Rows that differ only in
-/// dates are the history of one permit.
+/// Builds the permits from the rows with one key. If the declaration merges rows, the result is a
+/// single permit. Otherwise, the result is one permit for each kind that the rows name. Rows that
+/// differ only in dates form the history of one permit.
 pub(super) fn permits(
     rows: &Rows<'_>,
     permit_id: &str,
@@ -301,7 +303,7 @@ pub(super) fn permits(
 }
 
 /// Splits rows that should agree except for their dates into the majority and the rejected rows,
-/// with reasons. Without a majority, rejects all rows.
+/// with reasons. Rejects all rows if there is no majority.
 fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     let all = read.len();
     let mut forms: Vec<(Permit, Vec<Read>)> = Vec::new();
@@ -332,8 +334,8 @@ fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     (most, against)
 }
 
-/// Returns the latest of rows that differ only in their dates, with all of these rows. Returns
-/// `None` without rows.
+/// Returns the latest of several rows that differ only in their dates, along with all of these
+/// rows. Returns `None` if there are no rows.
 fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     let own: Vec<usize> = rows.iter().map(|(row, _)| *row).collect();
     let are_different = rows.iter().any(|(_, permit)| *permit != rows[0].1);
@@ -353,7 +355,7 @@ fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     Some((latest, own))
 }
 
-/// Merges the rows of one key into a permit, as declared.
+/// Merges the rows with one key into a permit, as declared.
 fn merged(
     rows: &Rows<'_>,
     permit_id: &str,
@@ -424,8 +426,8 @@ fn merged(
     permit
 }
 
-/// Compares two rows by the columns that show which is later. If they are equal, the row further
-/// down in the file wins.
+/// Compares two rows by the columns that show which row is later. If they are equal, the row
+/// further down in the file wins.
 fn compare_age(
     rows: &Rows<'_>,
     a: usize,
@@ -603,7 +605,7 @@ pub(super) fn frame(
     Ok(DataFrame::new(height, columns)?)
 }
 
-/// Fills the URL template of a permit's page. Returns `None` if a required column is empty.
+/// Fills in the URL template for a permit's page. Returns `None` if a required column is empty.
 fn page(reader: &Reader<'_>) -> Option<String> {
     let mut url = String::new();
     for (number, part) in reader.settings.url.as_ref()?.split('{').enumerate() {

@@ -1,4 +1,4 @@
-//! Reads the settings of a city's declaration: everything in which cities differ.
+//! Reads the settings in a city's declaration, which cover everything in which cities differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,38 +14,40 @@ use pubdata_core::pipeline::{Declaration, Source};
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     pub(super) jurisdiction: Jurisdiction,
-    /// Lists of key columns. The first list whose columns all have a value identifies the permit.
-    /// `column?` may be empty.
+    /// Lists of key columns. The first list whose columns all have a value identifies the permit. A
+    /// column written as `column?` may be empty.
     #[serde(default = "by_permit_number")]
     pub(super) keys: Vec<Vec<String>>,
     /// Date formats, in the order in which they are tried.
     pub(super) dates: Vec<DateFormat>,
-    /// Columns of the street address, joined by blanks; `a+b` are joined without.
+    /// Columns that make up the street address, joined by blanks. Columns written as `a+b` are
+    /// joined without a blank.
     #[serde(default = "one_column")]
     pub(super) line1: Vec<String>,
-    /// Columns of the unit.
+    /// Columns that make up the unit.
     #[serde(default)]
     pub(super) line2: Vec<String>,
-    /// True if `line1` also holds city, state and ZIP Code.
+    /// True if `line1` also contains the city, state and ZIP Code.
     #[serde(default)]
     pub(super) has_whole_addresses: bool,
-    /// First day of issue to leave out, because another source of the city has the later permits.
+    /// First issue date to leave out, because another source for the city contains the later
+    /// permits.
     pub(super) issued_before: Option<String>,
-    /// True if some rows have projected coordinates instead of degrees. These rows get no
-    /// coordinates and no warning.
+    /// True if some rows have projected coordinates instead of degrees. These rows are published
+    /// without coordinates, and without a warning.
     #[serde(default)]
     pub(super) has_projected_coordinates: bool,
-    /// Columns of the value of the work; the first with a value counts.
+    /// Columns with the value of the work. The first column that has a value is used.
     #[serde(default = "stated_value")]
     pub(super) job_value: Vec<String>,
     pub(super) parcel: Option<Parcel>,
-    /// URL template of a permit's page, filled with columns: `https://…?id={permit_number}`. A
-    /// column `link` takes precedence.
+    /// URL template for a permit's page, filled with column values: `https://…?id={permit_number}`.
+    /// A column `link` takes precedence.
     pub(super) url: Option<String>,
     pub(super) merge: Option<Merge>,
     #[serde(default, rename = "contact")]
     pub(super) contacts: Vec<ContactGroup>,
-    /// Type of every permit in a source without a column for it.
+    /// Type of every permit, for a source without a type column.
     pub(super) only_type: Option<String>,
     #[serde(default, rename = "type")]
     pub(super) types: Lookup,
@@ -55,16 +57,16 @@ pub(super) struct Settings {
     pub(super) work_class: Lookup,
     #[serde(default)]
     pub(super) property_class: Lookup,
-    /// Roles of parties by the text of a `type` column.
+    /// Roles of parties by the text in a `type` column.
     #[serde(default)]
     pub(super) role: Lookup,
     /// Words in descriptions that precede a person's name.
     #[serde(default)]
     pub(super) name_marks: Vec<String>,
-    /// Street suffixes that the city abbreviates in its own way.
+    /// Street suffixes with city-specific abbreviations.
     #[serde(default)]
     pub(super) suffix: Lookup,
-    /// Cities by the source's name, for sources that name boroughs or their own long form.
+    /// Cities by the source's name for them, for sources that name boroughs or use a longer form.
     #[serde(default)]
     pub(super) city: Lookup,
     #[serde(skip)]
@@ -74,11 +76,11 @@ pub(super) struct Settings {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Jurisdiction {
-    /// `us-il-chicago`.
+    /// Id of the jurisdiction, such as `us-il-chicago`.
     pub(super) id: String,
     pub(super) name: String,
     pub(super) state: String,
-    /// City of addresses that name none.
+    /// City of addresses that do not name a city.
     pub(super) city: Option<String>,
 }
 
@@ -87,7 +89,7 @@ pub(super) struct Jurisdiction {
 pub(super) enum DateFormat {
     /// `MM/DD/YYYY`, with or without a time.
     MonthDayYear,
-    /// `YYYY-MM-DD`, with or without a time, which is local: never shifted.
+    /// `YYYY-MM-DD`, with or without a time. The time is local and is never shifted.
     Iso,
     /// `YYYY/MM/DD`.
     YearMonthDay,
@@ -100,88 +102,90 @@ pub(super) enum DateFormat {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parcel {
-    /// `pin`, `bbl`, …
+    /// Scheme of the number: `pin`, `bbl`, …
     pub(super) scheme: String,
-    /// Columns of the number's parts; no part may be missing or zero.
+    /// Columns that contain the number's parts. No part may be missing or zero.
     pub(super) columns: Vec<String>,
-    /// Digits of each part, padded with zeros.
+    /// Number of digits in each part, padded with zeros.
     #[serde(default)]
     pub(super) digits: Vec<usize>,
     /// Text between the parts.
     #[serde(default)]
     pub(super) joint: String,
-    /// Codes of parts that are published as words.
+    /// Codes for parts that are published as words.
     #[serde(default)]
     pub(super) codes: Lookup,
-    /// Characters that separate several parcels in a cell, of which the first is used.
+    /// Characters that separate several parcels in a cell. Only the first parcel is used.
     #[serde(default)]
     pub(super) separators: String,
 }
 
-/// Rules for merging several rows of one permit.
+/// Rules for merging several rows for the same permit.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Merge {
-    /// Columns that show which row is the latest, the most important first. An empty cell sorts
-    /// before all values.
+    /// Columns that show which row is the latest, most important first. An empty cell sorts before
+    /// all values.
     pub(super) order: Vec<String>,
     /// Columns whose earliest date is published.
     pub(super) earliest: Vec<String>,
-    /// Column that marks a row as a renewal, by one of the texts in the next field.
+    /// Column that marks a row as a renewal if it contains one of the texts in the next field.
     pub(super) renewal_column: String,
     pub(super) renewals: BTreeSet<String>,
-    /// Columns that distinguish renewals: rows with equal values count once.
+    /// Columns that distinguish renewals. Rows with equal values in these columns count once.
     pub(super) renewal_keys: Vec<String>,
 }
 
-/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`,
-/// `_business_name`, `_type` (its role), `_party` (what it is), `_phone`, `_license_number`,
-/// `_license_type`, `_license_state` and `_other_license_number`, as far as they are mapped.
+/// Columns for one party, as far as they are mapped: `{prefix}_name`, `{prefix}_first_name`,
+/// `_middle_name`, `_last_name`, `_business_name`, `_type` (the party's role), `_party` (whether it
+/// is a person or an organisation), `_phone`, `_license_number`, `_license_type`, `_license_state`
+/// and `_other_license_number`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactGroup {
-    /// Prefix of the columns, with `#` for the number of a block.
+    /// Prefix of the column names, with `#` in place of the block number.
     pub(super) prefix: String,
-    /// Number of blocks, if the prefix has `#`.
+    /// Number of blocks, if the prefix contains `#`.
     #[serde(default)]
     pub(super) blocks: usize,
-    /// Role of every party of the group. Without it, the `type` column and the table of roles
+    /// Role of every party in the group. Without this setting, the `type` column and the role table
     /// decide.
     pub(super) role: Option<String>,
     #[serde(default)]
     pub(super) names: Names,
-    /// Role of a party whose name is withheld because it may be a person's.
+    /// Role of a party whose name is withheld because it may be a personal name.
     pub(super) person_role: Option<String>,
-    /// Texts in the `party` column that mark a person.
+    /// Texts in the `party` column that indicate a person.
     #[serde(default)]
     pub(super) persons: BTreeSet<String>,
-    /// Texts in place of a contractor's name that state that the owner does the work.
+    /// Texts stating that the owner does the work, used in place of a contractor's name.
     #[serde(default)]
     pub(super) owner_names: BTreeSet<String>,
-    /// State of the board that issues a license number, if no column states it.
+    /// State of the board that issued the license number, if no column contains the state.
     pub(super) license_state: Option<String>,
-    /// Issuer and kind of the numbers, as in the `number_scheme` of a license source. A number
+    /// Issuer and kind of the license numbers, as in a license source's `number_scheme`. A number
     /// without a scheme is not linked to a license.
     pub(super) license_scheme: Option<String>,
-    /// Scheme of the other number.
+    /// Scheme of the other license number.
     pub(super) other_license_scheme: Option<String>,
-    /// Kinds of license that are not licenses.
+    /// Values of the license type column that do not denote a license.
     #[serde(default)]
     pub(super) no_license_types: BTreeSet<String>,
 }
 
-/// Names of a group that may be published.
+/// Names in a group that may be published.
 #[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Names {
-    /// Names of parties who practise a trade, but not of owners, applicants and others.
+    /// Names of parties who practise a trade, but not of owners, applicants or others.
     #[default]
     Trade,
     /// Names that are certainly not a person's, for any party.
     Organizations,
 }
 
-/// Shared vocabulary of the coded columns of permits, for words missing in a source's own tables.
+/// Shared vocabulary for the coded columns of permits, for words that are missing from a source's
+/// own tables.
 #[derive(Default)]
 pub(super) struct TradeWords {
     pub(super) types: Words,
@@ -204,7 +208,7 @@ impl TradeWords {
     }
 }
 
-/// Table from the publisher's words, in any case, to ours; an empty text means null.
+/// Table from the publisher's words to pubdata values, ignoring case. An empty value means null.
 #[derive(Deserialize, Default)]
 #[serde(from = "BTreeMap<String, String>")]
 pub(super) struct Lookup(BTreeMap<String, String>);
@@ -231,7 +235,7 @@ impl Lookup {
         self.0.get(&lower_case(word)).map(String::as_str)
     }
 
-    /// Returns true if the table has entries for a word and its subtypes: `Building/Plumbing`.
+    /// Returns true if the table contains entries for a word with a subtype: `Building/Plumbing`.
     pub(super) fn has_pairs_of(&self, word: &str) -> bool {
         let begin = format!("{}/", lower_case(word));
         self.0
@@ -241,7 +245,7 @@ impl Lookup {
     }
 }
 
-/// Converts to lower case with single blanks.
+/// Converts text to lowercase with single blanks.
 pub(super) fn lower_case(word: &str) -> String {
     word.split_whitespace()
         .collect::<Vec<_>>()
@@ -261,10 +265,10 @@ fn stated_value() -> Vec<String> {
     vec!["job_value".to_owned()]
 }
 
-/// Returns the only source of a city.
+/// Returns a city's only source.
 ///
 /// # Errors
-/// `Config` if the declaration has no source or several.
+/// `Config` if the declaration has no source or more than one.
 pub(super) fn source(declaration: &Declaration) -> Result<&Source> {
     match declaration.sources.as_slice() {
         [source] => Ok(source),
@@ -280,7 +284,7 @@ impl Settings {
     /// Checks that each named column is mapped.
     ///
     /// # Errors
-    /// A fault that names the unmapped columns.
+    /// Returns a fault that names the unmapped columns.
     pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
         let mapped = &source(declaration)
             .map_err(|error| Fault::in_settings("", error.to_string()))?
@@ -314,7 +318,7 @@ impl Settings {
         }
     }
 
-    /// Returns the columns that the settings name.
+    /// Returns the columns named in the settings.
     pub(super) fn named(&self) -> BTreeSet<&str> {
         let mut named = BTreeSet::new();
         named.extend(

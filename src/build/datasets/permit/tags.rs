@@ -1,8 +1,9 @@
-//! Finds kinds of work in a description by whole words, with one vocabulary for all cities.
+//! Finds kinds of work in a description by matching entire words, with one vocabulary for all
+//! cities.
 
 use pubdata_core::canonical::name;
 
-/// Tags and the words for each; the words of an entry must be contiguous.
+/// Tags, each with its words or phrases. The words in a phrase must be contiguous.
 const TAGS: &[(&str, &[&str])] = &[
     (
         "solar",
@@ -92,7 +93,7 @@ const TAGS: &[(&str, &[&str])] = &[
     ("garage", &["GARAGE", "GARAGES", "CARPORT", "CARPORTS"]),
 ];
 
-/// Returns the tags of a description, in the order of the table.
+/// Returns a description's tags, in table order.
 pub(super) fn find(description: &str) -> Vec<&'static str> {
     let words = format!(" {} ", name::words(description).join(" "));
     let has = |entry: &str| {
@@ -110,7 +111,7 @@ pub(super) fn find(description: &str) -> Vec<&'static str> {
 mod tests {
     use super::find;
 
-    /// Descriptions of real permits.
+    /// Descriptions from real permits.
     #[test]
     fn tags_of_real_descriptions() {
         let cases: &[(&str, &[&str])] = &[

@@ -1,20 +1,20 @@
-//! Defines the facts of a companyfacts member as values: exact decimals, units, form types and
-//! periods, as filed. Never rounds or converts: rejects an amount that cannot be represented
-//! exactly, and reads an unpublished unit as `Other`.
+//! Defines the facts in a companyfacts member as values: exact decimals, units, form types and
+//! periods, as filed. Never rounds or converts. An amount that cannot be represented exactly is
+//! rejected, and an unpublished unit is read as `Other`.
 
 use std::collections::BTreeSet;
 
 use crate::normalise::Day;
 use pubdata_core::ids::AccessionNumber;
 
-/// Undimensioned fact of a companyfacts member, as filed: the value that a company reported for one
-/// concept, unit and period in one filing.
+/// An undimensioned fact in a companyfacts member, as filed: the value that a company reported for
+/// one concept, unit and period in one filing.
 ///
-/// `fy` and `fp` belong to the filing, not to the fact, and the SEC rewrites them. They are only
-/// compared with the dates.
+/// `fy` and `fp` belong to the filing, not to the fact, and the SEC rewrites them. They are used
+/// only for comparison with the dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fact {
-    /// Index of the concept in the list of wanted concepts.
+    /// Index of the fact's concept in the list of wanted concepts.
     pub concept: u16,
     pub unit: Unit,
     /// First day of a duration; `None` for an instant.
@@ -25,11 +25,11 @@ pub struct Fact {
     pub accession: AccessionNumber,
     pub form: Form,
     pub filed: Day,
-    /// Fiscal year and period of the filing, as stamped by the SEC.
+    /// The filing's fiscal year and period, as stamped by the SEC.
     pub fy: Option<i16>,
     pub fp: Option<FilingPeriod>,
-    /// Byte range of the fact's JSON object in the member, from `{` to `}`. The next field is its
-    /// length.
+    /// Byte offset of the fact's JSON object in the member, which extends from `{` to `}`. The next
+    /// field is the object's length.
     pub offset: u32,
     pub length: u32,
 }
@@ -39,26 +39,26 @@ pub struct Fact {
 pub struct Amount(pub i128);
 
 impl Amount {
-    /// Digits after the decimal point.
+    /// Number of decimal places.
     pub const SCALE: u32 = 10;
 
     /// The amount 1.
     pub const ONE: i128 = 10_i128.pow(Self::SCALE);
 
-    /// Total digits that the published decimal holds.
+    /// Total number of digits that the published decimal can represent.
     const PRECISION: u32 = 28;
 
-    /// Parses a number as JSON writes it: `-12.50`, `6e-06`. The result is exact. Trailing zeros of
-    /// the fraction have no meaning.
+    /// Parses a number as written in JSON: `-12.50`, `6e-06`. The result is exact. Trailing zeros
+    /// in the fraction have no meaning.
     ///
     /// # Errors
-    /// Reason why the text is not an amount, to follow "it …".
+    /// Returns the reason why the text is not an amount, worded to follow "it …".
     pub fn from_literal(literal: &[u8]) -> Result<Self, &'static str> {
         const NO_NUMBER: &str = "is not a number";
         let (is_negative, unsigned) = literal
             .strip_prefix(b"-")
             .map_or((false, literal), |unsigned| (true, unsigned));
-        // Fast path: nearly all numbers are integers that fit 64 bits.
+        // Fast path, because nearly all numbers are integers that fit into 64 bits.
         if (1..=18).contains(&unsigned.len()) && unsigned.iter().all(u8::is_ascii_digit) {
             let number = unsigned
                 .iter()
@@ -90,7 +90,7 @@ impl Amount {
         {
             return Err(NO_NUMBER);
         }
-        // Digits without leading and trailing zeros, and the exponent of the last.
+        // Digits without leading and trailing zeros, and the exponent of the last digit.
         let zeros_before = whole
             .iter()
             .chain(fraction)
@@ -130,7 +130,7 @@ impl Amount {
     }
 }
 
-/// Parses an exponent. Saturates exponents that are far out of range.
+/// Parses an exponent. Saturates an exponent that is far out of range.
 fn exponent(text: &[u8]) -> Option<i32> {
     let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -147,8 +147,8 @@ fn exponent(text: &[u8]) -> Option<i32> {
     Some(if is_negative { -size } else { size })
 }
 
-/// Units of published metrics and statement lines. A fact in another unit is kept as `Other`: never
-/// converted, never published.
+/// Units of published metrics and statement lines. A fact in any other unit is kept as `Other`, and
+/// is never converted or published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
     Usd,
@@ -158,7 +158,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit for a member's text; `USD/shares` has several spellings.
+    /// Returns the unit for the text in a member. `USD/shares` has several spellings.
     pub fn from_text(text: &[u8]) -> Self {
         match text {
             b"USD" => Self::Usd,
@@ -169,7 +169,7 @@ impl Unit {
     }
 }
 
-/// Form type of the filing that reported a fact. Only periodic reports enter a series.
+/// Form type of the filing that reported a fact. Only periodic reports become part of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     TenK,
@@ -180,7 +180,7 @@ pub enum Form {
     TenQA,
     TenQT,
     TenQTA,
-    /// Annual reports of foreign private issuers, which feed no series.
+    /// Annual reports by foreign private issuers, which do not become part of any series.
     TwentyF,
     TwentyFA,
     FortyF,
@@ -190,7 +190,7 @@ pub enum Form {
 
 impl Form {
     /// Periodic reports as EDGAR writes them. Older and special variants (10-K405, 10-KSB) do not
-    /// occur in the XBRL years.
+    /// occur in the years covered by XBRL.
     const NAMES: [(&str, Self); 12] = [
         ("10-K", Self::TenK),
         ("10-K/A", Self::TenKA),
@@ -222,12 +222,12 @@ impl Form {
             .map_or("other", |(name, _)| name)
     }
 
-    /// Returns true for annual reports: a 10-K, a transition report or an amendment of one.
+    /// Returns true for annual reports: a 10-K, a transition report or an amendment to either.
     pub fn is_annual(self) -> bool {
         matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
     }
 
-    /// Returns true for annual reports of foreign private issuers: 20-F, 40-F and their amendments.
+    /// Returns true for annual reports by foreign private issuers: 20-F, 40-F and their amendments.
     pub fn is_foreign(self) -> bool {
         matches!(
             self,
@@ -240,13 +240,13 @@ impl Form {
         self.name().ends_with("/A")
     }
 
-    /// Returns true for quarterly reports: a 10-Q, a transition report or an amendment of one.
+    /// Returns true for quarterly reports: a 10-Q, a transition report or an amendment to either.
     pub fn is_quarterly(self) -> bool {
         matches!(self, Self::TenQ | Self::TenQA | Self::TenQT | Self::TenQTA)
     }
 }
 
-/// SEC's fiscal period stamp of a filing.
+/// The SEC's fiscal period stamp for a filing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilingPeriod {
     Fy,
@@ -257,7 +257,7 @@ pub enum FilingPeriod {
 }
 
 impl FilingPeriod {
-    /// Returns the period of a stamp, or `None` for stamps that no periodic report has.
+    /// Returns the period for a stamp, or `None` for a stamp that no periodic report has.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
             b"FY" => Some(Self::Fy),
@@ -270,27 +270,27 @@ impl FilingPeriod {
     }
 }
 
-/// Wanted content of one companyfacts member.
+/// The wanted content of a companyfacts member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompanyFacts {
-    /// CIK in the member, for comparison with the file name, which is trusted.
+    /// CIK in the member, for comparison with the CIK in the file name, which is trusted.
     pub cik: u64,
-    /// Can be a co-registrant's name, so that it is never published as the company's.
+    /// May be a co-registrant's name, so it is never published as the company's name.
     pub entity_name: String,
-    /// Facts of wanted concepts, in member order.
+    /// Facts about wanted concepts, in member order.
     pub facts: Vec<Fact>,
-    /// Number of all facts of the member, wanted or not.
+    /// Number of all facts in the member, wanted or not.
     pub facts_total: u64,
-    /// Taxonomies of the member, in member order.
+    /// Taxonomies in the member, in member order.
     pub taxonomies: Vec<String>,
-    /// Keys outside the format, as `level.key`: `member.ticker`, `fact.decimals`. For facts, only
-    /// those of wanted concepts.
+    /// Keys outside the format, as `level.key`: `member.ticker`, `fact.decimals`. Keys in facts are
+    /// listed only for wanted concepts.
     pub unknown_keys: BTreeSet<String>,
-    /// Facts of wanted concepts that do not follow the format, with the reason.
+    /// Facts about wanted concepts that do not follow the format, with the reason.
     pub malformed: Vec<MalformedFact>,
 }
 
-/// Fact that cannot be read.
+/// A fact that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedFact {
     pub concept: u16,

@@ -1,6 +1,5 @@
 //! Reads new filings from EDGAR's feeds: the feed of current filings, the feed of filings with
-//! financial data, and the index of a day. Source: SEC, "EDGAR RSS Feeds", and "Accessing EDGAR
-//! Data".
+//! financial data, and a day's index. Source: SEC, "EDGAR RSS Feeds", and "Accessing EDGAR Data".
 
 use crate::datasets::context::finding;
 use crate::datasets::{Context, SourceDocument};
@@ -13,21 +12,21 @@ use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// Dataset of the issues about feeds.
+/// Dataset for issues about feeds.
 const DATASET: &str = "stream.filing";
 
 /// Format of a feed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reading {
-    /// Atom: newest first, an entry for each party of a filing.
+    /// Atom, newest first, with one entry for each party to a filing.
     Current,
-    /// RSS: newest first, an entry for each filing.
+    /// RSS, newest first, with one entry for each filing.
     Xbrl,
-    /// A row for each registrant of a filing.
+    /// One row for each registrant in a filing.
     Index,
 }
 
-/// Filing as one entry or row shows it.
+/// A filing as shown in one entry or row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedEntry {
     pub accession_number: AccessionNumber,
@@ -46,23 +45,23 @@ pub struct FeedEntry {
     pub has_inline_xbrl: Option<bool>,
 }
 
-/// Party that files, or that a filing is about.
+/// A party that files, or that a filing is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     pub cik: Cik,
     pub name: Option<String>,
-    /// Lower case, with `_` for blanks: `filer`, `filed_by`.
+    /// Lowercase, with `_` in place of blanks: `filer`, `filed_by`.
     pub role: Option<String>,
     pub sic: Option<String>,
 }
 
-/// Limits of an entry: far more than a filing needs, and small enough to log and to send to every
-/// client.
+/// Limits on an entry. They are far above the needs of a filing, and low enough to log an entry and
+/// send it to every client.
 const ENTRY_BYTES: u64 = 1 << 20;
 const TEXT_BYTES: usize = 2_000;
 const LISTED: usize = 1_000;
 
-/// Content of a file, in its own order.
+/// Content of a file, in file order.
 #[derive(Debug, Default)]
 pub struct FeedPage {
     pub entries: Vec<FeedEntry>,
@@ -70,7 +69,7 @@ pub struct FeedPage {
     pub issues: Vec<Issue>,
 }
 
-/// Reads the files of a source.
+/// Reads a source's files.
 ///
 /// # Errors
 /// `Format` if a file is not the declared feed; `Store` if it cannot be read.
@@ -123,7 +122,7 @@ fn read_entry(element: &FeedElement<'_>, reading: Reading, zone: &Zone) -> Resul
     })
 }
 
-/// Returns the readable entries of both feed formats, each with its length in bytes.
+/// Returns the readable entries from both feed formats, each with its length in bytes.
 #[cfg(fuzzing)]
 pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
     let zone = Zone::from_posix_rule("EST5EDT,M3.2.0,M11.1.0").expect("a rule of POSIX");
@@ -137,7 +136,7 @@ pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
     entries
 }
 
-/// Rejects an entry that is larger than any filing's, before reading it.
+/// Rejects an entry that is larger than any filing's entry, before reading it.
 fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     if entry.length <= ENTRY_BYTES {
         return Ok(());
@@ -148,8 +147,8 @@ fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     )))
 }
 
-/// Rejects an entry with a text or a list longer than any filing's, because every client that
-/// follows the log would receive it.
+/// Rejects an entry that contains a text or list longer than any filing's, because every client
+/// that follows the log would receive it.
 fn check_texts(entry: FeedEntry) -> Result<FeedEntry> {
     let parties = entry
         .parties
@@ -213,7 +212,7 @@ fn unreadable(document: &SourceDocument, entry: &FeedElement<'_>, error: &Error)
     issue
 }
 
-/// Reads an entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
+/// Reads an entry `FORM - NAME (CIK) (Role)` from the feed of current filings.
 fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     let content = entry.document();
     let document = XmlDocument::new(&content)?;
@@ -225,7 +224,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
             "title" => title = Some(reader.content()?.text),
             "summary" => summary = reader.content()?.text,
             "id" => id = Some(reader.content()?.text),
-            // Misspelt by the feed until July 2020.
+            // The feed misspelt this element until July 2020.
             "accession-number" | "accession-nunber" => number = Some(reader.content()?.text),
             "updated" => updated = Some(reader.content()?.text),
             "category" => form = element.attribute_named("term").map(str::to_owned),
@@ -277,7 +276,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     })
 }
 
-/// Returns the next element below the given depth of an entry.
+/// Returns the next element below a given depth in an entry.
 fn next_in_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlElement>> {
     while let Some(piece) = reader.advance()? {
         match piece {
@@ -290,7 +289,7 @@ fn next_in_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlE
     Ok(None)
 }
 
-/// Returns the accession number, on which all parts of an entry must agree.
+/// Returns the accession number, which must be the same in all parts of an entry.
 fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
     let mut agreed = None;
     for text in texts.into_iter().flatten() {
@@ -307,7 +306,7 @@ fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
     agreed.ok_or_else(|| Error::format("there is no accession number"))
 }
 
-/// Parses `NAME (0001865514) (Reporting)`. Names can contain parentheses and hyphens.
+/// Parses `NAME (0001865514) (Reporting)`. Names may contain parentheses and hyphens.
 fn party_of_title(title: &str) -> Result<Party> {
     let wrong = || {
         Error::format(format!(
@@ -355,7 +354,7 @@ fn unescaped_again(name: &str) -> String {
         })
 }
 
-/// Joins a text into one line without surrounding blanks. Returns `None` for an empty line.
+/// Joins text into one line without surrounding blanks. Returns `None` for an empty line.
 fn one_line(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then_some(line)
@@ -369,7 +368,7 @@ struct Summary {
 }
 
 /// Parses `<b>Filed:</b> 2024-03-15 <b>AccNo:</b> 0000950170-24-032448 <b>Size:</b> 9 KB<br>Item
-/// 2.02: …`, which is HTML in the text of XML.
+/// 2.02: …`, which is HTML inside XML text.
 fn summary_fields(summary: &str) -> Summary {
     let mut plain = String::with_capacity(summary.len());
     for part in summary.split('<') {
@@ -406,7 +405,7 @@ fn summary_fields(summary: &str) -> Summary {
     }
 }
 
-/// Reads an item of the feed of filings with financial data.
+/// Reads an item from the feed of filings with financial data.
 fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
     let content = entry.document();
     let document = XmlDocument::new(&content)?;
@@ -483,7 +482,7 @@ fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
     })
 }
 
-/// Reads the rows of a day's index: `CIK|Company Name|Form Type|Date Filed|File Name`.
+/// Reads the rows of a daily index: `CIK|Company Name|Form Type|Date Filed|File Name`.
 fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Result<()> {
     for (number, snapshot) in context.snapshots(source_id) {
         let source = context.read_snapshot(number, &snapshot, |plan| plan)?;

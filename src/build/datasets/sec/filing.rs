@@ -1,5 +1,5 @@
-//! Reads the periodic reports of a registrant from its submissions member and older pages, and
-//! parses the names of those members. Omits unreadable rows, because `sec.filing` quarantines them.
+//! Reads a registrant's periodic reports from its submissions member and older pages, and parses
+//! the names of these members. Omits unreadable rows, because `sec.filing` quarantines them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,22 +12,23 @@ use crate::normalise::Day;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Fields of a registrant's filing that selection needs.
+/// Fields of a registrant's filing that the selection of figures needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filing {
     pub accession: AccessionNumber,
     pub form: Form,
     pub filed: Day,
-    /// `acceptanceDateTime` as published; only breaks ties of the filing date.
+    /// `acceptanceDateTime` as published. Used only to order filings with the same filing date.
     pub accepted_at: Option<String>,
-    /// Period of report: the end of the filing's own period. Blank for some forms.
+    /// Period of report, which is the end of the filing's own period. Blank for some forms.
     pub report_date: Option<Day>,
 }
 
-/// Indexes documents about one registrant each by the CIK in their URL's variable.
+/// Indexes documents by CIK. Each document is about one registrant, and the CIK is in its URL's
+/// variable.
 ///
 /// # Errors
-/// `Format` if a document's URL has no such variable.
+/// `Format` if a document's URL does not have this variable.
 pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
     let keyed = |document: SourceDocument| {
         let cik = document
@@ -45,16 +46,16 @@ pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocu
     documents.into_iter().map(keyed).collect()
 }
 
-/// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a
+/// Reads the periodic reports (10-K and 10-Q, with their transition reports and amendments) from a
 /// registrant's submissions member and its older pages.
 ///
 /// # Shape
-/// One per accession number, in the order of the member and then of the pages. Omits a row without
-/// a readable accession number or filing date, because `sec.filing` quarantines it.
+/// One filing per accession number, in the order of the member, followed by the pages. Omits rows
+/// without a readable accession number or filing date, because `sec.filing` quarantines them.
 ///
 /// # Errors
-/// `Format` if the member or a page does not have the layout: no JSON, or parallel arrays of
-/// unequal length.
+/// `Format` if the member or a page does not have the expected layout: it is not JSON, or its
+/// parallel arrays differ in length.
 pub fn periodic_filings(member: &[u8], pages: &[&[u8]]) -> Result<Vec<Filing>> {
     #[derive(Deserialize)]
     struct Member<'m> {
@@ -90,7 +91,7 @@ fn not_as_declared(error: serde_json::Error) -> Error {
     Error::format(error.to_string())
 }
 
-/// Arrays of a member or page that identify periodic reports and their periods.
+/// Arrays in a member or page that identify periodic reports and their periods.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Periodic<'m> {
@@ -143,11 +144,11 @@ impl Periodic<'_> {
     }
 }
 
-/// Kind of a member in the submissions archive, from its name.
+/// Kind of a member in the submissions archive, determined by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubmissionsMember {
     pub cik: Cik,
-    /// 0 is the registrant's own member, `CIK0000320193.json`; page 1 is
+    /// Page number. Page 0 is the registrant's own member, `CIK0000320193.json`; page 1 is
     /// `CIK0000320193-submissions-001.json`.
     pub page: u16,
 }

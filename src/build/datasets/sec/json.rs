@@ -1,13 +1,13 @@
-//! Reads the JSON of the SEC's archives: texts with their position in the member, and objects that
-//! report unknown keys without failing. A repeated key is an error.
+//! Reads the JSON in the SEC's archives: strings with their position in the member, and objects
+//! that report unknown keys without failing. A repeated key is an error.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// JSON string of a member, borrowed from the member's bytes unless it has escapes. A null reads as
-/// a blank text.
+/// A JSON string in a member, borrowed from the member's bytes unless it contains escapes. A null
+/// is read as blank text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Text<'m>(Cow<'m, str>);
 
@@ -22,8 +22,8 @@ impl Text<'_> {
         Some(self.0.trim()).filter(|text| !text.is_empty())
     }
 
-    /// Returns offset and length of the JSON string, with quotation marks, in the member it was
-    /// read from. Returns `None` if the string has escapes.
+    /// Returns the offset and length of the JSON string, including quotation marks, in the member
+    /// from which it was read. Returns `None` if the string contains escapes.
     pub(super) fn place_in(&self, member: &str) -> Option<(u64, u64)> {
         let Cow::Borrowed(text) = &self.0 else {
             return None;
@@ -63,9 +63,9 @@ impl<'de: 'm, 'm> Deserialize<'de> for Text<'m> {
     }
 }
 
-/// Declares an object of a member. Each key has a field, which is `None` for a missing or null key.
-/// Known keys that are not used are listed separately. Other keys are collected by name, so that a
-/// key that the SEC adds is reported without failing. A repeated key is an error.
+/// Declares a type for an object in a member. Each key has a field, which is `None` if the key is
+/// missing or null. Known keys that are not used are listed separately. Other keys are collected by
+/// name, so that a key added by the SEC is reported without failing. A repeated key is an error.
 macro_rules! json_object {
     ($(#[$meta:meta])* $name:ident<$m:lifetime> { $($key:literal => $field:ident: $type:ty,)* } unused: [$($unused:literal),* $(,)?]) => {
         $(#[$meta])*

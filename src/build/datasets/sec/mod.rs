@@ -1,4 +1,4 @@
-//! Groups the builders for EDGAR: the SEC's bulk archives.
+//! Groups the builders for EDGAR, which read the SEC's bulk archives.
 
 mod company_facts;
 mod fact;
@@ -10,7 +10,7 @@ mod shards;
 pub(super) mod submissions;
 pub(super) mod taxonomy;
 
-/// Entry points for `fuzz/` that are not part of the library.
+/// Entry points for `fuzz/`, which are not part of the library.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -20,7 +20,7 @@ pub mod fuzzing {
     pub use super::submissions::filings_of_member;
     use pubdata_core::error::Result;
 
-    /// Decodes a member with the fast and the strict decoder.
+    /// Decodes a member with both the fast and the strict decoder.
     ///
     /// # Errors
     /// `Config` if a wanted concept is invalid.

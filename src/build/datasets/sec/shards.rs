@@ -1,4 +1,4 @@
-//! Groups registrants by the bucket of their parts.
+//! Groups registrants by the bucket that contains their parts.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::datasets::{Shard, Subject};
 use pubdata_core::ids::{Cik, Digest, cik_bucket};
 
 /// Sorts registrants into shards by number, without duplicates. Computes fingerprints in parallel,
-/// because there are nearly a million.
+/// because there are nearly a million registrants.
 pub(super) fn shards_of(
     mut ciks: Vec<Cik>,
     fingerprint: impl Fn(Cik) -> Digest + Sync,

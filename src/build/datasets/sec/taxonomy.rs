@@ -1,8 +1,8 @@
-//! Turns the archives of the us-gaap, dei and srt taxonomies into one row per concept of each
-//! version: its declaration in the schema, its labels and documentation, and the totals it
-//! contributes to. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the layout of the archives is that
-//! of FASB and the SEC. Reads no presentation, definition or reference linkbase, and no extension
-//! of a registrant.
+//! Turns the archives of the us-gaap, dei and srt taxonomies into one row for each concept in each
+//! version. A row contains the concept's declaration in the schema, its labels and documentation,
+//! and the totals it contributes to. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the archives'
+//! layout is defined by FASB and the SEC. Does not read presentation, definition or reference
+//! linkbases, or registrants' extensions.
 
 mod document;
 
@@ -39,9 +39,9 @@ const PART_OF_REFERENCE: &str = "part";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Names of the members to read, without their folders, with at most one `*`.
+    /// Names of the members to read, without folders, with at most one `*`.
     members: Vec<String>,
-    /// Parts of a complete archive, by taxonomy.
+    /// Parts that a complete archive contains, by taxonomy.
     parts: BTreeMap<String, Vec<Part>>,
 }
 
@@ -129,18 +129,19 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }])
 }
 
-/// Version of a taxonomy.
+/// One version of a taxonomy.
 struct Archive {
     source: SourceArchive,
     taxonomy: String,
-    /// Version as the publisher writes it: `2020-01-31`, from 2022 on the year alone.
+    /// Version as the publisher writes it: a date such as `2020-01-31`, and only the year from 2022
+    /// on.
     version: String,
     year: i32,
     /// Members to read, with their numbers for pointers.
     members: Vec<(Member, u64)>,
 }
 
-/// Statements about one concept, each with its pointer.
+/// Values stated about one concept, each with its pointer.
 #[derive(Default)]
 struct ConceptFields {
     element: Option<(Element, [u64; 4])>,
@@ -171,8 +172,8 @@ impl Archive {
                 .iter()
                 .any(|pattern| is_file(pattern, &member.name))
         };
-        // Number the members before several threads read them, so that the same archives give the
-        // same numbers.
+        // Number the members before several threads read them, so that the same archives result in
+        // the same numbers.
         let members = source.members().iter().filter(|member| is_selected(member));
         let members = members
             .map(|member| (member.clone(), context.member_number(member)))
@@ -186,7 +187,7 @@ impl Archive {
         })
     }
 
-    /// Returns the name of the taxonomy and the version in record ids.
+    /// Returns the name of the taxonomy and the version, as used in record ids.
     fn record_id(&self) -> String {
         format!("{CONCEPT}:{}:{}", self.taxonomy, self.version)
     }
@@ -263,7 +264,7 @@ impl Archive {
         Ok((frame(&rows)?, issues))
     }
 
-    /// Returns the parts that the archive lacks; the values from them are null.
+    /// Returns the parts that are missing from the archive. Values from these parts are null.
     fn absent_parts(
         &self,
         settings: &Settings,
@@ -374,7 +375,7 @@ impl Archive {
     }
 }
 
-/// Returns the element's id if it declares a concept, otherwise `None`.
+/// Returns the element's id if the element declares a concept, otherwise `None`.
 fn concept_id(
     taxonomy: &str,
     element: &Element,
@@ -432,7 +433,7 @@ fn concept_id(
     );
     if id != format!("{taxonomy}_{name}") {
         // Linkbases name elements by id. An id that does not follow the name could not be
-        // distinguished from one of another taxonomy.
+        // distinguished from an id in another taxonomy.
         return Err((
             "bad_value",
             format!("id is `{id}`, not `{taxonomy}_{name}`"),
@@ -441,16 +442,16 @@ fn concept_id(
     Ok(Some(id))
 }
 
-/// Values that all concepts of an archive share.
+/// Values shared by all concepts in an archive.
 struct Version<'a> {
     archive: &'a Archive,
     namespace: Option<&'a str>,
     absent: &'a [Part],
-    /// True if the archive has the parts that show deprecation.
+    /// True if the archive contains the parts that show deprecation.
     knows_deprecation: bool,
 }
 
-/// Record of the table.
+/// A record in the table.
 #[derive(Default)]
 struct Row {
     record_id: String,
@@ -513,7 +514,7 @@ impl Row {
         row
     }
 
-    /// Takes the English labels. If a role has several, takes the first and adds an issue.
+    /// Adds the English labels. If a role has several labels, uses the first and adds an issue.
     fn take_labels(&mut self, mut labels: Vec<(Label, [u64; 4])>, issues: &mut Vec<Issue>) {
         labels.retain(|(label, _)| {
             label.language.is_empty() || label.language.to_ascii_lowercase().starts_with("en")
@@ -565,7 +566,7 @@ impl Row {
                 weight(&summation.weight),
                 summation.role
             );
-            // Several files can state the same relationship.
+            // Several files may state the same relationship.
             if self.calculation_parents.last() != Some(&parent) {
                 self.calculation_parents.push(parent);
                 self.pointers.extend(pointer);
@@ -598,7 +599,7 @@ fn kind(element: &Element) -> &'static str {
     }
 }
 
-/// Sorts the standard label first, then the documentation, then the others.
+/// Sorts the standard label first, followed by the documentation and then the other labels.
 fn role_order(role: &str) -> u8 {
     match role {
         STANDARD_LABEL => 0,
@@ -624,8 +625,8 @@ fn weight(text: &str) -> &str {
     }
 }
 
-/// Returns the date in `… (Deprecated 2011-01-31)`, with which labels and documentation end since
-/// 2012. Some have the year only.
+/// Returns the date in `… (Deprecated 2011-01-31)`. Labels and documentation have ended with this
+/// text since 2012. Some contain only the year.
 fn deprecation_date(text: &str) -> Option<&str> {
     let (_, note) = text.trim_end().strip_suffix(')')?.rsplit_once('(')?;
     let date = note
@@ -642,8 +643,7 @@ fn deprecation_date(text: &str) -> Option<&str> {
     is_date.then_some(date)
 }
 
-/// Returns true if a member's file name, without its folders, matches a pattern with at most one
-/// `*`.
+/// Returns true if a member's file name, without folders, matches a pattern with at most one `*`.
 fn is_file(pattern: &str, member: &str) -> bool {
     let name = last_segment(member);
     match pattern.split_once('*') {

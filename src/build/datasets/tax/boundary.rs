@@ -8,12 +8,12 @@ use pubdata_core::canonical::address::AddressKind;
 use pubdata_core::canonical::street::parse_street;
 use pubdata_core::error::Result;
 
-/// Area in which jurisdictions apply, for a period.
+/// An area in which jurisdictions apply, for a period.
 #[derive(Default)]
 pub(super) struct Boundary {
     pub(super) state: String,
     pub(super) source_id: String,
-    /// The record's own key fields. Fewer fields do not distinguish every record.
+    /// The record's own key fields. A smaller number of fields would not distinguish every record.
     pub(super) key: Vec<String>,
     pub(super) record_type: &'static str,
     pub(super) begin_date: String,
@@ -35,12 +35,12 @@ pub(super) struct Boundary {
     pub(super) has_state_tax: bool,
     pub(super) county_code: Option<String>,
     pub(super) place_code: Option<String>,
-    /// Type and code.
+    /// Type and code of each special district.
     pub(super) special_codes: Vec<(String, String)>,
     pub(super) pointers: Vec<u64>,
 }
 
-/// Street name in the same form as the addresses of queries.
+/// A street name in the same format as the addresses in queries.
 #[derive(Default)]
 pub(super) struct Street {
     predirectional: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Street {
 }
 
 impl Street {
-    /// Parses a street name that is given in parts or as one text.
+    /// Parses a street name that is given in parts or as a single text.
     pub(super) fn from_parts(parts: &[Option<&str>]) -> Self {
         let line = parts
             .iter()
@@ -78,7 +78,7 @@ impl Street {
     }
 }
 
-/// Returns the parity for `O`, `E` and `B`, and `None` for any other text.
+/// Returns the parity for `O`, `E` and `B`, or `None` for any other text.
 pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
     match cell?.to_ascii_uppercase().as_str() {
         "O" => Some("odd"),
@@ -89,8 +89,8 @@ pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
 }
 
 impl Boundary {
-    /// Joins the fields that distinguish the record into a key that is safe in a URL. Omits empty
-    /// fields at the end.
+    /// Joins the fields that distinguish the record into a key that is safe in a URL. Omits
+    /// trailing empty fields.
     fn boundary_key(&self) -> String {
         let special = self.special().collect::<Vec<_>>().join("+");
         let codes = [

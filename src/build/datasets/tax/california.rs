@@ -1,7 +1,8 @@
 //! Splits the Department's list of combined rates into the state's and the counties' parts, which
-//! are the same everywhere, and the districts' sum. Grain: one place per city, and one per county
-//! for the land outside its cities. Source: California Department of Tax and Fee Administration,
-//! "CDTFA Tax Rates"; Revenue and Taxation Code 6051 ff. and 7200 ff. for the parts.
+//! are the same everywhere, and the sum of the districts' rates. Grain: one place per city, and one
+//! per county for the land outside its cities. Source: California Department of Tax and Fee
+//! Administration, "CDTFA Tax Rates"; Revenue and Taxation Code 6051 ff. and 7200 ff. for the
+//! parts.
 
 use serde::Deserialize;
 
@@ -24,11 +25,11 @@ const SOURCE: &str = "tax.california_rate";
 #[serde(deny_unknown_fields)]
 struct Settings {
     state: String,
-    /// Parts of every combined rate, with the day they took effect.
+    /// Parts of every combined rate, with the date on which they took effect.
     state_rate: String,
     county_rate: String,
     begin_date: String,
-    /// Prefix of the name for the land outside the cities.
+    /// Prefix in the name for land outside the cities.
     unincorporated: String,
 }
 
@@ -116,8 +117,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                     ),
                 ));
             }
-            // Midnight in California, written in UTC: as milliseconds by the service, as a date and
-            // a time by its exports.
+            // Midnight in California, expressed in UTC. The service writes milliseconds; its
+            // exports contain a date and a time.
             let text = required(start.get(row), "start date")?;
             let begin_date = day_from_epoch(text, 86_400_000)
                 .map(|day| day.to_string())
@@ -163,7 +164,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         };
         match read() {
             Ok((boundary, rate)) => {
-                // The parts that are the same everywhere point to the first record that shows them.
+                // Parts that are the same everywhere point to the first record that shows them.
                 if counties.is_empty() {
                     rows.rates.push(part(
                         "state",
@@ -199,7 +200,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     rows.tables(usps, context)
 }
 
-/// Turns a name into a code: `LOS-ANGELES`.
+/// Converts a name to a code: `LOS-ANGELES`.
 fn code_of(name: &str) -> String {
     city(name)
         .split(|c: char| !c.is_alphanumeric())

@@ -1,7 +1,7 @@
 //! Turns the manually maintained table of local rates into jurisdictions, and into one place per
-//! county of the states in the table. A place lists the county tax and district taxes that apply
-//! there. Grain: one rate per row; one place per county of the Census Bureau's list. A row without
-//! a rate states that the county levies a tax of unknown amount. Does not cover parts of counties.
+//! county in the table's states. A place lists the county tax and district taxes that apply there.
+//! Grain: one rate per row, and one place per county in the Census Bureau's list. A row without a
+//! rate means that the county levies a tax of unknown amount. Does not cover parts of counties.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use pubdata_core::provenance::POINTERS;
 
 const SOURCE: &str = "tax.local_rate";
 
-/// Types of rows in the table: a county, or a district of whole counties.
+/// Row types in the table: a county, or a district that consists of entire counties.
 const COUNTY: &str = "county";
 const DISTRICT: &str = "district";
 
 /// Numbers in one pointer.
 const POINTER: usize = 4;
 
-/// State's own tax, from the table of states.
+/// A state's own tax, from the table of states.
 pub(super) struct StateOwn<'a> {
     pub(super) usps: &'a str,
     pub(super) source_id: &'static str,
@@ -34,7 +34,7 @@ pub(super) struct StateOwn<'a> {
     pub(super) pointers: &'a [u64],
 }
 
-/// Row of the table: the rate and, for a district, its counties.
+/// A row in the table: the rate and, for a district, its counties.
 struct Local {
     rate: Rate,
     counties: Vec<String>,
@@ -56,8 +56,8 @@ pub(super) fn tables(context: &Context<'_>, states: &[StateOwn<'_>]) -> Result<V
             .and_then(|own| Some((own, own.begin_date?)))
             .filter(|(own, _)| own.rate.is_some())
         {
-            // Each record points to one of the state's rows here, because they are why the state is
-            // divided into counties.
+            // Each record points to one of the state's rows in this table, because these rows are
+            // the reason why the state is divided into counties.
             let first: &[u64] = locals.first().map_or(&[], |local| &local.row);
             rows.rates.push(state_rate(own, begin, first));
             for (county, known) in names.counties_of(state::fips(&usps).unwrap_or_default()) {
@@ -193,8 +193,8 @@ fn state_rate(own: &StateOwn<'_>, begin: &str, first: &[u64]) -> Rate {
     }
 }
 
-/// Builds the place of a county, with its own tax and those of its districts. The place points to
-/// the state's row and to one row of each tax.
+/// Builds a county's place, with the county's own tax and those of its districts. The place points
+/// to the state's row and to one row for each tax.
 fn place(
     own: &StateOwn<'_>,
     begin: &str,

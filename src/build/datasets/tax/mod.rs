@@ -1,6 +1,6 @@
-//! Turns the rate and boundary files of states into jurisdictions with rates, and into records of
-//! where they apply. Publishes codes and the places where they apply as the state states them.
-//! Rates are added up only at query time. A table of rules adds each state's taxation of classes of
+//! Turns states' rate and boundary files into jurisdictions with rates, and into records of where
+//! the rates apply. Publishes codes, and the places where they apply, as stated by the state. Rates
+//! are added up only at query time. A table of rules adds each state's taxation of classes of
 //! goods. Does not cover caps or holidays.
 
 mod boundary;
@@ -34,10 +34,10 @@ const BOUNDARY: &str = "tax.boundary";
 const STATE: &str = "tax.state";
 const TAXABILITY: &str = "tax.taxability";
 
-/// Decimals of a rate.
+/// Number of decimal places in a rate.
 const RATE_SCALE: usize = 6;
 
-/// Rows of one state, collected while reading.
+/// One state's rows, collected while reading.
 #[derive(Default)]
 struct StateRows {
     rates: Vec<Rate>,
@@ -47,7 +47,7 @@ struct StateRows {
 }
 
 impl StateRows {
-    /// Builds the state's tables. Omits a table without rows and issues.
+    /// Builds the state's tables. Omits tables that have neither rows nor issues.
     fn tables(&self, usps: &str, context: &Context<'_>) -> Result<Vec<Table>> {
         let mut tables = Vec::new();
         let in_state = BTreeMap::from([("state".to_owned(), usps.to_owned())]);
@@ -70,7 +70,7 @@ impl StateRows {
     }
 }
 
-/// Builds a state's table of boundaries, or `None` without rows and issues.
+/// Builds a state's boundary table, or returns `None` if there are no rows and no issues.
 fn boundary_table(
     usps: &str,
     context: &Context<'_>,
@@ -89,7 +89,7 @@ fn boundary_table(
     })
 }
 
-/// Returns the name of a state in title case, for its own tax.
+/// Returns a state's name in title case, for the state's own tax.
 fn state_name(usps: &str) -> String {
     let word = |word: &str| match word {
         "OF" => "of".to_owned(),
@@ -107,7 +107,7 @@ fn state_name(usps: &str) -> String {
         .join(" ")
 }
 
-/// Reason to quarantine a record: code and detail.
+/// Reason for quarantining a record: code and detail.
 type Refusal = (&'static str, String);
 
 /// Returns a required cell.
@@ -115,7 +115,7 @@ fn required<'c>(cell: Option<&'c str>, name: &str) -> std::result::Result<&'c st
     cell.ok_or_else(|| ("missing_value", format!("{name} is empty")))
 }
 
-/// Parses a rate in millionths. An empty cell is not zero.
+/// Parses a rate in millionths. An empty cell does not count as zero.
 fn rate(cell: Option<&str>, name: &str) -> std::result::Result<Option<i64>, Refusal> {
     let Some(text) = cell else { return Ok(None) };
     let value = unscaled(text, RATE_SCALE).filter(|value| (0..=1_000_000).contains(value));
@@ -138,7 +138,7 @@ fn begin_date(cell: Option<&str>) -> std::result::Result<String, Refusal> {
     compact_date(text).ok_or_else(|| ("bad_value", format!("begin date is `{text}`, not YYYYMMDD")))
 }
 
-/// Parses the last day, or returns `None` for an open period.
+/// Parses the last day, or returns `None` for an open-ended period.
 fn end_date(cell: Option<&str>, open: &[String]) -> std::result::Result<Option<String>, Refusal> {
     match cell {
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! Looks up names of counties and places by code, and codes of counties by name.
+//! Looks up names of counties and places by code, and county codes by name.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::normalise::{pointers, text};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Name or code, with pointers to its source.
+/// A name or code, with pointers to its source.
 pub(super) struct Known {
     pub(super) text: String,
     pub(super) pointers: Vec<u64>,
@@ -15,11 +15,11 @@ pub(super) struct Known {
 
 #[derive(Default)]
 pub(super) struct Names {
-    /// By FIPS code of five digits.
+    /// County names by five-digit FIPS code.
     counties: HashMap<String, Known>,
-    /// By state and upper-case name without `County`.
+    /// County codes by state and uppercase name without `County`.
     county_codes: HashMap<(String, String), Known>,
-    /// By state and place code.
+    /// Place names by state and place code.
     places: HashMap<(String, String), Known>,
 }
 
@@ -99,7 +99,7 @@ impl Names {
         self.places.get(&(state_fips.to_owned(), code.to_owned()))
     }
 
-    /// Returns the counties of a state, in the order of their codes.
+    /// Returns a state's counties, in code order.
     pub(super) fn counties_of(&self, state_fips: &str) -> Vec<(&String, &Known)> {
         let mut counties: Vec<(&String, &Known)> = self
             .counties
@@ -111,7 +111,7 @@ impl Names {
     }
 }
 
-/// Removes the kind of place from the end of a name: `Minneapolis city`.
+/// Removes the kind of place from the end of a name, as in `Minneapolis city`.
 fn strip_place_kind(name: &str) -> String {
     let is_kind = |word: &str| {
         word.trim_start_matches('(')

@@ -7,7 +7,7 @@ use crate::normalise::{pointer_column, text_column};
 use pubdata_core::canonical::state;
 use pubdata_core::error::Result;
 
-/// Rates of a jurisdiction for a period, in millionths.
+/// A jurisdiction's rates for a period, in millionths.
 #[derive(Default)]
 pub(super) struct Rate {
     pub(super) state: String,

@@ -1,13 +1,13 @@
-//! Shares code for the rate and boundary files of members of the Streamlined Sales Tax Agreement.
-//! Layouts: Streamlined Sales Tax Governing Board, "Rate and Boundary File Layouts". A record whose
-//! state differs from that of its file is quarantined.
+//! Contains shared code for the rate and boundary files of members of the Streamlined Sales Tax
+//! Agreement. Layouts: Streamlined Sales Tax Governing Board, "Rate and Boundary File Layouts". A
+//! record whose state differs from its file's state is quarantined.
 
 use super::{Refusal, required};
 use crate::datasets::SourceFrame;
 use pubdata_core::canonical::state;
 use pubdata_core::error::{Error, Result};
 
-/// Returns the state of a file, from the file's name.
+/// Returns the state that a file covers, according to its name.
 pub(super) fn state_of(file: &SourceFrame) -> Result<String> {
     let usps = file
         .keys
@@ -21,7 +21,7 @@ pub(super) fn state_of(file: &SourceFrame) -> Result<String> {
     })
 }
 
-/// Returns the FIPS code of a record's state, which must be the state of its file.
+/// Returns the FIPS code of a record's state, which must equal its file's state.
 pub(super) fn own_state<'c>(
     cell: Option<&'c str>,
     usps: &str,
@@ -36,7 +36,8 @@ pub(super) fn own_state<'c>(
     }
 }
 
-/// Restores leading zeros that spreadsheets remove from digits; leaves other codes unchanged.
+/// Restores leading zeros that spreadsheets remove from numeric codes. Leaves other codes
+/// unchanged.
 pub(super) fn padded(code: &str, width: usize) -> String {
     if code.bytes().all(|byte| byte.is_ascii_digit()) {
         format!("{code:0>width$}")

@@ -1,6 +1,6 @@
-//! Reads boundary files of members of the Streamlined Sales Tax Agreement: one table per state, one
-//! row per range of addresses, ZIP+4 codes or ZIP Codes. Rows are independent, so that a file of
-//! two million is built in chunks.
+//! Reads boundary files from members of the Streamlined Sales Tax Agreement: one table per state,
+//! and one row per range of addresses, ZIP+4 codes or ZIP Codes. Rows are independent, so a file
+//! with two million rows is built in chunks.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ use pubdata_core::provenance::POINTERS;
 
 const BOUNDARIES: &str = "tax.sst_boundary";
 
-/// Triplets of source, code and type at the end of a boundary record.
+/// Number of source, code and type triplets at the end of a boundary record.
 const SPECIALS: usize = 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Last days that represent an open period.
+    /// End dates that represent an open-ended period.
     open_end: Vec<String>,
-    /// Type codes of special districts to skip, because they are totals of others.
+    /// Type codes of special districts to skip, because they are totals of other districts.
     not_special: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
 }
 
-/// Rows parsed at a time: records take many times the memory of the columns.
+/// Number of rows parsed at a time. Records take many times the memory of the columns.
 const CHUNK_ROWS: usize = 4_096;
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -71,7 +71,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Columns of a boundary file.
+/// Columns in a boundary file.
 struct Cells<'f> {
     fixed: BTreeMap<&'static str, &'f StringChunked>,
     special: Vec<(&'f StringChunked, &'f StringChunked)>,
@@ -196,7 +196,7 @@ fn boundary(
         }
     };
     let zip_low = cells.zip(row, zips[0])?;
-    // A record of one ZIP Code may omit the end of its range.
+    // A record for a single ZIP Code may omit the end of its range.
     let zip_high = cells.zip(row, zips[1])?.or_else(|| zip_low.clone());
     let (plus4_low, plus4_high) = (
         cells.digits(row, plus4s[0], 4)?,

@@ -1,5 +1,5 @@
-//! Reads rate files of members of the Streamlined Sales Tax Agreement: one table per state, one row
-//! per jurisdiction and period.
+//! Reads rate files from members of the Streamlined Sales Tax Agreement: one table per state, and
+//! one row per jurisdiction and period.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ const RATES: &str = "tax.sst_rate";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Last days that represent an open period.
+    /// End dates that represent an open-ended period.
     open_end: Vec<String>,
-    /// Class of a jurisdiction by its type code. Any other code is a special district.
+    /// A jurisdiction's class by its type code. Any other code denotes a special district.
     jurisdiction_type: BTreeMap<String, Class>,
 }
 

@@ -1,6 +1,6 @@
 //! Turns the manually maintained tables of states, and of the few local rates that no state
-//! publishes in bulk, into each state's taxation of sales. Adds rates and places for the states
-//! that are divided into counties only. A row holds a statement only together with its source.
+//! publishes in bulk, into each state's sales taxation. Adds rates and places for the states that
+//! are divided only into counties. A row contains a statement only together with its source.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use pubdata_core::provenance::POINTERS;
 
 const STATES: &str = "tax.state_rule";
 
-/// Row of `tax.state`.
+/// A row of `tax.state`.
 struct StateRule {
     usps: String,
     coverage: String,
@@ -35,7 +35,7 @@ struct StateRule {
 }
 
 impl StateRule {
-    /// Returns the state's own rate, for the places of its counties.
+    /// Returns the state's own rate, for its counties' places.
     fn own(&self) -> StateOwn<'_> {
         StateOwn {
             usps: &self.usps,
@@ -128,7 +128,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Returns a cell, which is allowed only together with the source that states it.
+/// Returns a cell. A cell may have a value only if the row names the source that states it.
 fn stated<T>(
     cell: Option<T>,
     basis: Option<&str>,

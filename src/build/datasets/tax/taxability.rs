@@ -11,10 +11,10 @@ use pubdata_core::provenance::POINTERS;
 
 const SOURCE: &str = "tax.taxability_rule";
 
-/// Decimals of an amount of money.
+/// Number of decimal places in an amount of money.
 const MONEY_SCALE: usize = 2;
 
-/// Row of `tax.taxability`.
+/// A row of `tax.taxability`.
 struct Rule {
     state: String,
     class: String,
@@ -34,7 +34,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// Returns the rule's key. The first day distinguishes successive rules of a class.
+    /// Returns the rule's key. The first day distinguishes successive rules for the same class.
     fn key(&self) -> String {
         format!(
             "{}:{}:{}:{}",

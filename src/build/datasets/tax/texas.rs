@@ -1,8 +1,8 @@
-//! Turns the Comptroller's list of local rates into jurisdictions, and one place per city and
+//! Turns the Comptroller's list of local rates into jurisdictions, and into one place per city and
 //! county, or per county alone. Layout: Comptroller of Public Accounts, "Sales Tax Rate File"
-//! (EDI): cities, their counties and up to two special districts. The first line states the quarter
-//! and the state's rate; lines with due dates of returns follow it. Rates have no dates; the
-//! quarter is their period.
+//! (EDI): cities, their counties and up to two special districts. The first line contains the
+//! quarter and the state's rate, and is followed by lines with due dates for returns. Rates do not
+//! have dates; their period is the quarter.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const SOURCE: &str = "tax.texas_rate";
 #[serde(deny_unknown_fields)]
 struct Settings {
     state: String,
-    /// Text of an empty cell.
+    /// Text that represents an empty cell.
     none: String,
 }
 
@@ -64,7 +64,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let frame = &file.frame;
     let column = |name: &str| text(frame, name);
     let (city_name, county_name) = (column("city")?, column("county")?);
-    // Class, type, and columns of the name, the code and the rate.
+    // Class and type, followed by the columns with the name, the code and the rate.
     let levels = [
         (
             "city",
@@ -105,8 +105,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             .is_some_and(|cell| cell.starts_with(|c: char| c.is_ascii_digit()))
     };
     let notice = (0..frame.height()).find(|row| is_notice(*row)).map(|row| {
-        // The notice has other columns than the rates: its second cell is the quarter, its fifth
-        // the state's rate.
+        // The first line has different columns than the rates: its second cell is the quarter, and
+        // its fifth is the state's rate.
         let (quarter, state_rate) = (
             levels[0].3.get(row).unwrap_or_default(),
             levels[1].3.get(row).unwrap_or_default(),
@@ -139,7 +139,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         let mut codes: Vec<(&str, &str, String, Rate)> = Vec::new();
         let mut read = || -> std::result::Result<Boundary, Refusal> {
             let county = required(county_name.get(row), "county")?.trim().to_owned();
-            // The file has `n/a` for a missing district.
+            // The file contains `n/a` for a missing district.
             if levels[2..].iter().all(|(_, _, name, code, value)| {
                 name.get(row).or(code.get(row)).or(value.get(row)).is_none()
             }) {
@@ -207,8 +207,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Ok(boundary) => {
                 rows.boundaries.push(boundary);
                 for (_, kind, code, made) in codes {
-                    // A jurisdiction is on the line of every place it taxes; its record points to
-                    // the first.
+                    // A jurisdiction occurs on the line of every place it taxes. Its record points
+                    // to the first of these lines.
                     let value = made.general_intrastate;
                     let known = rates.entry((kind, code)).or_insert(made);
                     if known.general_intrastate != value {

@@ -1,9 +1,9 @@
 //! Turns the Department of Revenue's location codes and rates, and its address file, into
 //! jurisdictions and the places where they apply. Layouts: Washington State Department of Revenue,
 //! "Location codes and rate tables – field descriptions" and "Data field descriptions" (address
-//! database). The local rate of a location code is one figure for county, city and transit,
-//! including regional transit. If two files have a period, the later file counts. The state's
-//! Streamlined files are not read, because they repeat the same rates.
+//! database). A location code's local rate is a single figure for county, city and transit,
+//! including regional transit. If two files cover the same period, the later file counts. The
+//! state's Streamlined files are not read, because they repeat the same rates.
 
 use serde::Deserialize;
 
@@ -48,7 +48,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
     let mut rows = StateRows::default();
-    // Files come in the order of their quarters.
+    // Files arrive in quarter order.
     for file in context.read(RATES)? {
         rows.rate_issues.extend(file.issues(RATE));
         let mut of_file = StateRows::default();
@@ -133,8 +133,8 @@ fn read_rates(
         };
         match read() {
             Ok((rate, own)) => {
-                // Every line repeats the state's rate; its record points to the first line of a
-                // period.
+                // Every line repeats the state's rate. The rate's record points to the first line
+                // for a period.
                 if !state_rates
                     .iter()
                     .any(|(begin, _)| *begin == rate.begin_date)
@@ -239,7 +239,7 @@ fn read_addresses(
     Ok(())
 }
 
-/// Parses a location code of four digits.
+/// Parses a four-digit location code.
 fn location(text: &str) -> std::result::Result<String, Refusal> {
     digits(text, 4).ok_or_else(|| {
         (
@@ -254,8 +254,8 @@ fn digits(text: &str, width: usize) -> Option<String> {
         .then(|| format!("{text:0>width$}"))
 }
 
-/// Returns the days of `2026Q3`, `Q32026`, `20263` or `Q3 2026`: the description names the column
-/// but not its format.
+/// Returns the first and last day of a quarter written as `2026Q3`, `Q32026`, `20263` or `Q3 2026`.
+/// The description names the column but not its format.
 fn quarter_of(text: &str) -> Option<(String, String)> {
     let numbers: String = text.chars().filter(char::is_ascii_digit).collect();
     if numbers.len() != 5

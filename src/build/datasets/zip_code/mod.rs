@@ -1,7 +1,7 @@
 //! Builds one row per ZIP Code, and one per ZIP Code and county. Sources: GeoNames' postal codes,
-//! the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's counties. A
-//! ZIP Code is a set of delivery routes. Its area and its shares of counties are those of its
-//! tabulation area. Does not return figures of tabulation areas.
+//! the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's list of
+//! counties. A ZIP Code is a set of delivery routes. Its area, and the shares of it in each county,
+//! are those of its tabulation area. Does not return figures about tabulation areas.
 
 mod places;
 mod tables;
@@ -26,13 +26,14 @@ const COUNTY: &str = "zip.county";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Type in the crosswalk to our type.
+    /// Maps the crosswalk's type to the pubdata type.
     zip_type: BTreeMap<String, String>,
-    /// How the crosswalk joined a ZIP Code to a tabulation area, to our value.
+    /// Maps the crosswalk's description of how a ZIP Code was joined to a tabulation area to the
+    /// pubdata value.
     zcta_match: BTreeMap<String, String>,
-    /// First digits of military ZIP Codes to the military region.
+    /// Maps the first digits of military ZIP Codes to the military region.
     military: BTreeMap<String, String>,
-    /// Letters of the weather service to names of the time zone database.
+    /// Maps the weather service's letters to time zone database names.
     time_zone: BTreeMap<char, String>,
 }
 
@@ -109,7 +110,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     ])
 }
 
-/// Row of `zip.zip`.
+/// A row of `zip.zip`.
 struct Zip {
     code: String,
     zip_type: String,
@@ -119,9 +120,9 @@ struct Zip {
     state: String,
     military_region: Option<String>,
     county: Option<(String, Option<String>)>,
-    /// True if a source names the county; false if the tabulation area's land decides.
+    /// True if a source names the county; false if it is determined by the tabulation area's land.
     is_county_named: bool,
-    /// Named county in which the tabulation area has no part.
+    /// Named county that contains no part of the tabulation area.
     contradicted: Option<String>,
     time_zone: TimeZone,
     lat: Option<f64>,
@@ -132,7 +133,7 @@ struct Zip {
     pointers: Vec<u64>,
 }
 
-/// Row of `zip.county`.
+/// A row of `zip.county`.
 struct ZipCounty {
     zip: String,
     county_fips: String,
@@ -142,15 +143,15 @@ struct ZipCounty {
     pointers: Vec<u64>,
 }
 
-/// Time zone of a ZIP Code.
+/// A ZIP Code's time zone.
 enum TimeZone {
     /// Name in the time zone database, and its origin: `county` or `state`.
     Known(String, &'static str),
-    /// Reason for the missing time zone.
+    /// Reason why the time zone is missing.
     Unknown(&'static str),
 }
 
-/// Code and detail of each issue about a published row.
+/// Code and detail for each issue about a published row.
 type Warnings = Vec<(&'static str, String)>;
 
 /// Source records for one ZIP Code.
@@ -163,13 +164,14 @@ struct Subject<'s> {
 }
 
 impl Subject<'_> {
-    /// Builds the row of the ZIP Code.
+    /// Builds the ZIP Code's row.
     ///
     /// # Issues
-    /// Types and joins missing in the settings, and contradictions between the sources.
+    /// Types and join descriptions that are missing from the settings, and contradictions between
+    /// the sources.
     fn zip(&self, warnings: &mut Warnings) -> Option<Zip> {
-        // A place with a state comes before a military address of the same code. Otherwise the
-        // order of the file decides.
+        // A place with a state takes precedence over a military address with the same code.
+        // Otherwise, the first in file order counts.
         let place = self
             .places
             .iter()
@@ -210,8 +212,8 @@ impl Subject<'_> {
         let parts = zcta
             .as_ref()
             .map_or(&[][..], |zcta| self.sources.parts(zcta));
-        // Use GeoNames' county unless the tabulation area has no part in it. A post office may lie
-        // outside the area where its box holders live, so that it is unknown which source is wrong.
+        // Use GeoNames' county unless it contains no part of the tabulation area. A post office may
+        // lie outside the area where its box holders live, so it is unknown which source is wrong.
         let contradicted = named.take_if(|fips| {
             zcta.as_ref()
                 .is_some_and(|zcta| !self.sources.may_touch(zcta, fips))
@@ -221,8 +223,8 @@ impl Subject<'_> {
         let by_land = primary(parts, &zcta_match)
             .filter(|_| !is_military && named.is_none() && is_land_certain)
             .map(|part| part.fips.clone());
-        // The record points to the parts if they decide the county, or if they are all that is
-        // known of the tabulation area.
+        // The record points to the parts if they determine the county, or if nothing else is known
+        // about the tabulation area.
         let is_by_land = by_land.is_some();
         let listed = place
             .and_then(|place| place.territory_county.as_deref())
@@ -298,8 +300,8 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the time zone of the county. If that is unknown, returns the state's, provided that
-    /// the state has only one.
+    /// Returns the county's time zone. If it is unknown, returns the state's time zone, provided
+    /// that the state has only one.
     fn time_zone(
         &self,
         state: &str,
@@ -337,7 +339,7 @@ impl Subject<'_> {
         TimeZone::Known(name.clone(), basis)
     }
 
-    /// Returns the region of a military ZIP Code, from the first digits.
+    /// Returns a military ZIP Code's region, based on its first digits.
     fn military_region(&self) -> Option<String> {
         self.settings
             .military
@@ -346,8 +348,8 @@ impl Subject<'_> {
             .map(|(_, region)| region.clone())
     }
 
-    /// Returns the region of a military address: the second word of its name, otherwise from the
-    /// first digits of its code.
+    /// Returns a military address's region, which is the second word in its name. If there is none,
+    /// the region is based on the code's first digits.
     fn military_state(&self, place: &Place, warnings: &mut Warnings) -> Option<String> {
         let by_code = self.military_region();
         let word = place
@@ -375,7 +377,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Returns true if the code serves post office boxes or a single recipient.
+    /// Returns true if the ZIP Code serves post office boxes or a single recipient.
     fn is_post_office(&self) -> bool {
         let raw = self
             .crosswalk
@@ -400,8 +402,8 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the tabulation area and how it is known. Without a crosswalk record, the
-    /// relationship file must have an area of the same code.
+    /// Returns the tabulation area and how it was determined. Without a crosswalk record, the
+    /// relationship file must contain an area with the same code.
     fn zcta(&self, warnings: &mut Warnings) -> (Option<String>, String) {
         let Some(crosswalk) = self.crosswalk else {
             return match self.sources.parts(self.code).is_empty() {
@@ -443,7 +445,7 @@ impl Subject<'_> {
     }
 
     /// Returns the county's name from the national list, the relationship file or the place, in
-    /// this order.
+    /// this order of preference.
     fn county_name(
         &self,
         fips: &str,
@@ -463,8 +465,8 @@ impl Subject<'_> {
         })
     }
 
-    /// Returns the counties of a ZIP Code: those in which its tabulation area has a part, and the
-    /// named county.
+    /// Returns a ZIP Code's counties: those that contain part of its tabulation area, and the named
+    /// county.
     fn counties(&self, zip: &Zip) -> Vec<ZipCounty> {
         let mut counties = Vec::new();
         let parts = match zip
@@ -472,8 +474,8 @@ impl Subject<'_> {
             .as_ref()
             .map(|zcta| (self.sources.parts(zcta), zip.zcta_match.as_str()))
         {
-            // A post office in a tabulation area has a certain county only if the area has one
-            // county.
+            // A post office in a tabulation area has a certain county only if the area lies in a
+            // single county.
             Some((parts, "same_code")) if zip.zip_type != "military" => parts,
             Some((parts @ [_], "spatial_join")) if zip.zip_type != "military" => parts,
             _ => &[],
@@ -533,8 +535,8 @@ impl Subject<'_> {
     }
 }
 
-/// Returns pointers for the row of the named county. They include the parts, which show that it is
-/// not among them.
+/// Returns pointers for the named county's row. They include the area's parts, to show that the
+/// county is not among them.
 fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[County]) -> Vec<u64> {
     let parts = parts.iter().flat_map(|part| &part.pointers);
     own.iter()
@@ -544,8 +546,8 @@ fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[Cou
         .collect()
 }
 
-/// Returns the part with most land. An area that only surrounds a post office needs a single
-/// county.
+/// Returns the part with the most land. If the area only surrounds a post office, returns its only
+/// part, or `None` if it has several.
 fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
     match zcta_match {
         "same_code" => parts
@@ -555,7 +557,8 @@ fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
     }
 }
 
-/// Returns the postal code of a state by any of its names, or of a territory by its country code.
+/// Returns the postal code for a state, given any of its names, or for a territory, given its
+/// country code.
 fn postal_state(country: &str, admin1: Option<&str>) -> Option<String> {
     if country == "US" {
         admin1.and_then(state::usps)
@@ -585,8 +588,8 @@ mod tests {
     use super::time_zones::TimeZones;
     use super::*;
 
-    /// Codes, counties and joins of GeoNames (12 April 2024), the crosswalk of 2022 and the
-    /// relationship file of 2020.
+    /// Codes, counties and joins from GeoNames (12 April 2024), the 2022 crosswalk and the 2020
+    /// relationship file.
     #[test]
     fn geonames_county_counts_where_the_tabulation_area_has_a_part_in_it() {
         let part = |(fips, land): &(&str, i64)| County {
@@ -674,12 +677,12 @@ mod tests {
                 .map(|fips| ((*fips).to_owned(), "land_area"))
                 .collect::<Vec<_>>()
         };
-        // 27527 Clayton lies in Johnston County; GeoNames has Granville.
+        // 27527 Clayton lies in Johnston County, but GeoNames states Granville.
         assert_eq!(
             of_code("NC", "37077", ("27527", "same"), &[("37101", 114_186_967)]),
             (found("37101"), true, rows(&["37101"]))
         );
-        // 57752 Kyle: the code of Shannon County became that of Oglala Lakota in 2015.
+        // 57752 Kyle: Shannon County's code became that of Oglala Lakota in 2015.
         let kyle = [
             ("46007", 36_583_186),
             ("46071", 155_468_397),
@@ -689,13 +692,14 @@ mod tests {
             of_code("SD", "46113", ("57752", "same"), &kyle),
             (found("46102"), true, rows(&["46007", "46071", "46102"]))
         );
-        // A named county that has a part counts even if another has more land.
+        // A named county that contains part of the area counts even if another county contains more
+        // land.
         assert_eq!(
             of_code("SD", "46071", ("57752", "same"), &kyle),
             (found("46071"), false, rows(&["46007", "46071", "46102"]))
         );
-        // 99519 is post office boxes in Anchorage; the area of the same number is on the North
-        // Slope.
+        // 99519 consists of post office boxes in Anchorage, but the area with the same number is on
+        // the North Slope.
         assert_eq!(
             of_type(
                 "po_box_or_unique",
@@ -713,8 +717,8 @@ mod tests {
                 ]
             )
         );
-        // 21792 Unionville is in Frederick County; the crosswalk has it in an area of Maryland's
-        // Eastern Shore. 23273 is a post office of Henrico.
+        // 21792 Unionville is in Frederick County, but the crosswalk assigns it to an area on
+        // Maryland's Eastern Shore. 23273 is a post office in Henrico.
         assert_eq!(
             of_code(
                 "MD",

@@ -1,4 +1,4 @@
-//! Reads the records of the sources by ZIP Code, tabulation area and county.
+//! Reads the sources' records by ZIP Code, tabulation area and county.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,10 +14,10 @@ use pubdata_core::provenance::POINTERS;
 
 const CROSSWALK: &str = "hrsa.zip_zcta";
 
-/// Record of GeoNames' postal codes.
+/// A record in GeoNames' postal codes.
 pub(super) struct Place {
     pub(super) name: String,
-    /// `None` for military addresses.
+    /// State of the place; `None` for military addresses.
     pub(super) state: Option<String>,
     pub(super) county_fips: Option<String>,
     pub(super) county_name: Option<String>,
@@ -25,14 +25,14 @@ pub(super) struct Place {
     pub(super) territory_county: Option<String>,
     pub(super) lat: Option<f64>,
     pub(super) lon: Option<f64>,
-    /// True if the source has invalid coordinates.
+    /// True if the coordinates in the source are invalid.
     pub(super) has_bad_point: bool,
     pub(super) accuracy: Option<String>,
     pub(super) pointers: Vec<u64>,
 }
 
 impl Place {
-    /// Returns the name of the place, or the first word of `APO AE`.
+    /// Returns the place's name, or the first word for a military address such as `APO AE`.
     pub(super) fn city(&self) -> String {
         match self.state {
             Some(_) => self.name.clone(),
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Record of the crosswalk.
+/// A record in the crosswalk.
 pub(super) struct Crosswalk {
     pub(super) city: String,
     pub(super) state: String,
@@ -56,11 +56,11 @@ pub(super) struct Crosswalk {
     pub(super) pointers: Vec<u64>,
 }
 
-/// Part of a tabulation area.
+/// Part of a tabulation area that lies in one county.
 pub(super) struct County {
     pub(super) fips: String,
     pub(super) name: Option<String>,
-    /// Square metres.
+    /// Land area in square metres.
     pub(super) land: i64,
     pub(super) pointers: Vec<u64>,
 }
@@ -74,8 +74,8 @@ pub(super) struct Sources {
     pub(super) places: BTreeMap<String, Vec<Place>>,
     pub(super) crosswalk: BTreeMap<String, Crosswalk>,
     pub(super) parts: HashMap<String, Vec<County>>,
-    /// Connecticut's planning region of a tabulation area, and a flag for areas with several
-    /// regions. The parts of 2020 have the former counties.
+    /// A tabulation area's planning region in Connecticut, with a flag for areas in several
+    /// regions. The 2020 parts refer to the former counties.
     pub(super) regions: HashMap<String, (String, bool)>,
     pub(super) county_names: HashMap<String, CountyName>,
     pub(super) time_zones: TimeZones,
@@ -107,13 +107,13 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Returns the counties in which a tabulation area has a part, in the order of their codes.
+    /// Returns the counties that contain part of a tabulation area, in code order.
     pub(super) fn parts(&self, zcta: &str) -> &[County] {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if a tabulation area may lie in a county: it has a part there, or its parts are
-    /// unknown.
+    /// Returns true if a tabulation area may lie in a county. This is the case if part of it lies
+    /// there, or if its parts are unknown.
     pub(super) fn may_touch(&self, zcta: &str, fips: &str) -> bool {
         let parts = self.parts(zcta);
         let is_region = || {
@@ -124,9 +124,9 @@ impl Sources {
         parts.is_empty() || parts.iter().any(|part| part.fips == fips) || is_region()
     }
 
-    /// Returns the county of a territory's ZIP Code whose tabulation area has several parts. Uses
-    /// GeoNames' county unless it contradicts the area. Then uses the county that the post office
-    /// is named after, if it is a part of the area. Returns `None` if no source agrees.
+    /// Returns the county for a territory's ZIP Code whose tabulation area has several parts. Uses
+    /// GeoNames' county unless it contradicts the area. In that case, uses the county with the post
+    /// office's name, if that county is part of the area. Returns `None` if no source agrees.
     pub(super) fn territory_county(
         &self,
         usps: &str,
@@ -140,7 +140,7 @@ impl Sources {
         county(listed).or_else(|| county(city).filter(|_| !parts.is_empty()))
     }
 
-    /// Returns the only county of a state with this name, with or without the kind at the end.
+    /// Returns a state's only county with this name, with or without the kind of county at the end.
     pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
         let (state, target) = (state::fips(usps)?, words(name));
         let is_selected = |county: &CountyName| {
@@ -221,7 +221,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Reads the parts of tabulation areas. Omits unreadable parts here; the geographic family
+    /// Reads the parts of tabulation areas. Omits unreadable parts, because the geographic family
     /// reads the same file and reports them.
     fn read_parts(&mut self, context: &Context<'_>) -> Result<()> {
         let source = context.read_one("census.zcta_county")?;
@@ -237,7 +237,8 @@ impl Sources {
                 .get(row)
                 .and_then(|land| land.parse().ok())
                 .filter(|land| *land >= 0);
-            // Rows without a tabulation area are county land outside every area.
+            // Rows without a tabulation area describe county land that lies outside every
+            // tabulation area.
             if let (Some(zcta), Some(fips), Some(land)) = (
                 zcta.get(row),
                 fips.get(row).filter(|fips| is_code(fips)),
@@ -320,7 +321,7 @@ fn read_places(
         column("county_code")?,
     );
     let (lat, lon, accuracy) = (column("lat")?, column("lon")?, column("accuracy")?);
-    // In the territories' lists, the county takes the column of the state.
+    // In the territories' lists, the county is in the column used for the state.
     let territory_county = source
         .frame
         .column("territory_county")
@@ -362,7 +363,7 @@ fn read_places(
             );
             continue;
         }
-        // The county's code is relative to the state; for a territory it is GeoNames' own.
+        // The county's code is relative to the state. For a territory, the code is GeoNames' own.
         let digits = county_code
             .get(row)
             .filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
@@ -398,7 +399,7 @@ fn is_code(code: &str) -> bool {
     code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Restores a code that a workbook may keep as a number; the lowest is 00501.
+/// Restores a code that a workbook may store as a number. The lowest code is 00501.
 fn code_of_number(cell: &str) -> Option<String> {
     let is_number = (3..=5).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| format!("{cell:0>5}"))
@@ -408,8 +409,8 @@ fn code_of_number(cell: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Square metres of the relationship file of 2020 for tabulation area 00784, in which the
-    /// Postal Service's Guayama 00785 lies; GeoNames lists 00785 under Guayanilla.
+    /// Areas in square metres from the 2020 relationship file for tabulation area 00784. The Postal
+    /// Service's Guayama 00785 lies in this area, but GeoNames lists 00785 under Guayanilla.
     #[test]
     fn territorys_county_is_one_that_the_tabulation_area_has_a_part_in() {
         let names = [
@@ -473,7 +474,7 @@ mod tests {
         );
     }
 
-    /// Parts of the relationship file of 2020, and the regions of 06010, whose principal town is
+    /// Parts from the 2020 relationship file, and the regions for 06010, whose principal town is
     /// Bristol.
     #[test]
     fn connecticuts_regions_are_counties_that_its_tabulation_areas_touch() {

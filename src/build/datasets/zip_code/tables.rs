@@ -1,4 +1,4 @@
-//! Converts rows to the columns of the contracts.
+//! Converts rows to the contracts' columns.
 
 use polars::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Reads time zones of counties and states from the weather service's list of the counties in its
-//! forecast zones. The list has a row for each forecast zone in a county, with the time zone as a
-//! letter. A county that a time zone boundary divides has two letters.
+//! Reads the time zones of counties and states from the weather service's list of the counties in
+//! its forecast zones. The list has one row for each forecast zone in a county, with the time zone
+//! as a letter. A county divided by a time zone boundary has two letters.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,13 +14,13 @@ const ZONES: &str = "nws.zone_county";
 /// Time zones in which a county or state has land.
 #[derive(Default)]
 pub(super) struct Letters {
-    /// Letters of the weather service.
+    /// The weather service's letters for the time zones.
     letters: BTreeSet<char>,
     pub(super) pointers: Vec<u64>,
 }
 
 impl Letters {
-    /// Returns the only letter, or `None` for several.
+    /// Returns the letter, or `None` if there are several.
     pub(super) fn only(&self) -> Option<char> {
         self.letters
             .first()
@@ -34,7 +34,7 @@ impl Letters {
     }
 }
 
-/// Time zones by the code of a county, and by the postal code of a state.
+/// Time zones by county code, and by state postal code.
 #[derive(Default)]
 pub(super) struct TimeZones {
     of_counties: HashMap<String, Letters>,
@@ -42,7 +42,8 @@ pub(super) struct TimeZones {
 }
 
 impl TimeZones {
-    /// Reads the list. Returns no time zones if the list is missing. Rows of waters have no county.
+    /// Reads the list. Returns no time zones if the list is missing. Rows for bodies of water have
+    /// no county.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut zones = Self::default();
         let Some(source) = context.read(ZONES)?.pop() else {

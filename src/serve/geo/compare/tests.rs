@@ -1,5 +1,5 @@
-//! Checks comparisons of estimates against figures of the Census Bureau's handbook, and exactly at
-//! the limit of significance.
+//! Checks comparisons of estimates against figures from the Census Bureau's handbook, and exactly
+//! at the significance limit.
 
 #![expect(clippy::float_cmp, reason = "the figures are exact")]
 
@@ -61,11 +61,12 @@ fn handbook_figures_give_the_handbook_margins() {
         (change.difference, change.significant_at_90),
         (Some(41_280), Some(false))
     );
-    // sqrt(3,860² + 4,047²), and with the margin 99,234 of 39,401,560 a standard error of 60,325.
+    // The margin of the difference is sqrt(3,860² + 4,047²). In the handbook, 39,401,560 ± 99,234
+    // has a standard error of 60,325.
     assert_eq!(change.difference_moe.unwrap().round(), 55_927.0);
     assert_eq!((99_234.0 / crate::geo::compare::Z_90).round(), 60_325.0);
-    // Sum of 39,401,560 ± 99,234 and 33,385,649 ± 77,920: standard error 76,699; the difference has
-    // the same.
+    // Sum of 39,401,560 ± 99,234 and 33,385,649 ± 77,920: standard error 76,699. The difference has
+    // the same standard error.
     let pair = compare_estimates(published(39_401_560, 99_234), published(33_385_649, 77_920));
     assert_eq!(
         (pair.difference_moe.unwrap() / 10.0 / crate::geo::compare::Z_90).round(),

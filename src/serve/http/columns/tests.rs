@@ -1,4 +1,4 @@
-//! Tests cells, rows and columns of tables; the figures are invented.
+//! Tests table cells, rows and columns with invented figures.
 
 use schemars::JsonSchema;
 
@@ -61,7 +61,7 @@ fn formulas_are_escaped_reversibly() {
     for text in ["", "plain", "a=b", "5'", "\u{2212}5"] {
         assert_eq!(guarded(text.to_owned()), text);
     }
-    // A number is never a formula, whatever its sign; a string of the same characters is text.
+    // A number is never a formula, whatever its sign. A string with the same characters is text.
     assert_eq!(
         (cell_of("-5"), cell_of("\"-5\""), cell_of(r#"["=a","b"]"#)),
         ("-5".to_owned(), "'-5".to_owned(), "'=a;b".to_owned())

@@ -1,5 +1,5 @@
-//! Tests that a request that panics or hangs gets a problem, which hides the cause of a panic. Also
-//! tests that a connection can be evicted while it waits for its client.
+//! Tests that a request that panics or hangs gets a problem document, and that the document hides
+//! the cause of a panic. Also tests that a connection can be evicted while it waits for its client.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +24,8 @@ use crate::settings::{Limits, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
 
-/// Sends a request through the middleware and returns status, problem code, text and `Retry-After`.
+/// Sends a request through the middleware and returns the status, problem code, body text and
+/// `Retry-After` header.
 async fn request(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();

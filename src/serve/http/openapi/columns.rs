@@ -1,13 +1,13 @@
-//! Builds the schemas of a contract's columns. Values, bounds and descriptions come from the
-//! contract, unless a reference to a column has its own description.
+//! Builds the schemas for contract columns. Values, bounds and descriptions come from the contract,
+//! unless a reference to a column has its own description.
 
 use serde_json::{Map, Value, json};
 
 use super::names;
 use pubdata_core::contract::{Column, Contracts, Physical};
 
-/// Replaces each schema that has `"$field": "dataset/column"` by the schema of that contract
-/// column, if it exists.
+/// Replaces each schema that has `"$field": "dataset/column"` with the schema of that contract
+/// column, if the column exists.
 pub fn resolve(schemas: &mut Map<String, Value>, contracts: &Contracts) {
     schemas
         .values_mut()
@@ -54,7 +54,7 @@ fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
     contracts.get(dataset)?.column(column)
 }
 
-/// Returns the JSON schema of a contract's column. `also` adds values that only answers have.
+/// Returns the JSON schema for a contract column. `also` adds values that occur only in answers.
 fn column_schema(
     place: &str,
     column: &Column,
@@ -113,8 +113,8 @@ fn column_schema(
     schema
 }
 
-/// Returns the schema of one value of a contract's column; it has the column's name wherever it
-/// occurs.
+/// Returns the schema for one value of a contract column. The schema has the column's name wherever
+/// it occurs.
 pub fn words_of<T: serde::Serialize>(place: &str, words: &[T]) -> Value {
     json!({"type": "string", "enum": words, (names::OF_COLUMN): names::of_column(place)})
 }

@@ -1,5 +1,6 @@
 //! Builds the OpenAPI 3.1 document. Paths come from the route table, schemas from the types of
-//! answers and bodies, values from the contracts, code samples from the stored example requests.
+//! answers and bodies, values from the contracts, and code samples from the stored example
+//! requests.
 
 pub mod columns;
 pub mod names;
@@ -20,7 +21,7 @@ use super::query;
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
 
-/// Query parameters of which an operation needs at least one.
+/// Operations that need at least one of several query parameters.
 const ONE_OF: [(&str, &[&str]); 7] = [
     ("compareCompanies", &["ciks", "tickers"]),
     ("getTaxRate", &["address", "zip", "city"]),
@@ -156,7 +157,7 @@ fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     found
 }
 
-/// Builds an operation; `data` and `body` are the names of its schemas.
+/// Builds an operation. `data` and `body` are the names of the operation's schemas.
 fn operation(
     (endpoint, (data, body)): (&Endpoint, (&str, Option<&str>)),
     family: &Family,
@@ -206,7 +207,7 @@ fn parameters(
     families: &[&Family],
     contracts: &Contracts,
 ) -> Vec<Value> {
-    // The family's own placeholders take precedence over those of other families.
+    // The family's own placeholders take precedence over placeholders of other families.
     let known = |name: &str| {
         let placeholders = family
             .placeholders
@@ -242,8 +243,8 @@ fn parameters(
         }
         if value["schema"]["type"] == "array" {
             value["style"] = json!("form");
-            // Most clients send repeated parameters by default; one comma-separated list is
-            // accepted too.
+            // Most clients send repeated parameters by default. A comma-separated list is accepted
+            // too.
             value["explode"] = json!(true);
         }
         value
@@ -342,7 +343,7 @@ fn shared_responses() -> Value {
     responses
 }
 
-/// Returns the component name of a response: `TooManyRequests` for 429.
+/// Returns the component name of a response, such as `TooManyRequests` for 429.
 fn response_name(status: StatusCode) -> String {
     status
         .canonical_reason()

@@ -1,38 +1,40 @@
-//! Moves every inline object and enum of the document into a named component, so that generated
+//! Moves every inline object and enum in the document into a named component, so that generated
 //! clients have names for them. Equal schemas share one component. The name is the schema's
-//! `title`, the contract's column, or the path to its first occurrence.
+//! `title`, the contract's column, or the path to the first occurrence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Marks the contract column of a schema. Removed once the names are assigned.
+/// Key that records a schema's contract column. It is removed once the names are assigned.
 pub const OF_COLUMN: &str = "$of_column";
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Schema found at one or several places. References to it are numbers until all places are known.
+/// Schema that was found at one or more places. References to the schema are numbers until all
+/// places are known.
 struct Found {
     schema: Value,
     title: Option<String>,
     /// Candidate names, best first.
     suggestions: Vec<String>,
-    /// Description, as long as it is the same everywhere.
+    /// Description, kept only while it is the same at every place.
     description: Option<Value>,
 }
 
-/// Collects the schemas without names.
+/// Collection of the schemas without names.
 #[derive(Default)]
 struct Collection {
     found: Vec<Found>,
     by_content: BTreeMap<String, usize>,
 }
 
-/// Names all schemas in the components and in the parameters; each parameter has a suggested name.
+/// Assigns names to all schemas in the components and in the parameters. Each parameter has a
+/// suggested name.
 pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &mut Value)>) {
     let mut collection = Collection::default();
     for (name, schema) in components.iter_mut() {
-        // An enum that already is a component keeps its name wherever it occurs.
+        // An enum that is already a component keeps its name wherever it occurs.
         if schema.get("enum").is_some() {
             collection
                 .by_content
@@ -76,7 +78,7 @@ pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &m
 }
 
 impl Collection {
-    /// Names the parts of a schema, but not the schema itself.
+    /// Names the nested schemas, but not the schema itself.
     fn name_inside(&mut self, schema: &mut Value, owner: &str) {
         if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
             for (name, member) in members {
@@ -102,7 +104,7 @@ impl Collection {
         }
     }
 
-    /// Replaces a schema that needs a name by a reference, and names its parts.
+    /// Replaces a schema that needs a name with a reference, and names the nested schemas.
     fn name(&mut self, schema: &mut Value, suggestions: &[String]) {
         let types: Vec<&str> = schema["type"].as_array().map_or_else(
             || schema["type"].as_str().into_iter().collect(),
@@ -210,7 +212,7 @@ fn content(schema: &Value) -> String {
     schema.to_string()
 }
 
-/// Replaces the numbers in references by names.
+/// Replaces the numbers in references with names.
 fn point(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(members) => {
@@ -238,8 +240,8 @@ pub fn in_capitals(name: &str) -> String {
         .collect()
 }
 
-/// Returns the name for the values of a contract's column: family, table and column, without
-/// immediate repetitions of a word.
+/// Returns the name for a contract column's values. It consists of the family, table and column,
+/// without immediate repetitions of a word.
 pub fn of_column(place: &str) -> String {
     let mut words: Vec<&str> = place.split(['.', '/', '_']).collect();
     words.dedup();

@@ -1,5 +1,5 @@
-//! Checks that answers from rows equal answers from the columns that the rows were made of, in
-//! memory and from a copy.
+//! Checks that answers from rows equal answers from the columns from which the rows were built,
+//! both in memory and from a copy.
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array,
@@ -22,7 +22,7 @@ struct Sample;
 impl Dataset for Sample {
     const ID: &'static str = "test.sample";
     const KEY: &'static str = "key";
-    /// Differs from the order of the columns.
+    /// The order differs from the order of the columns in the batch.
     const COLUMNS: &'static [&'static str] = &[
         "whole", "text", "texts", "key", "day", "price", "flag", "float", "long", "later?", "rate",
     ];
@@ -184,7 +184,7 @@ fn part() -> Part {
     }
 }
 
-/// Writes the expected member from its column alone.
+/// Writes the expected field from its column alone.
 fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     json.key(name);
     match column.data_type() {
@@ -378,7 +378,7 @@ fn long_texts_come_out_of_a_copy_whole() {
     );
 }
 
-/// Copies of earlier versions had columns instead of rows.
+/// Copies of earlier versions contained columns instead of rows.
 #[test]
 fn wrong_copy_is_rejected_with_its_part() {
     let folder = tempfile::tempdir().unwrap();

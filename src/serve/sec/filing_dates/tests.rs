@@ -1,4 +1,4 @@
-//! Checks that filings of several registrants are found by day and form, newest first, each once.
+//! Checks that filings with several registrants are found by day and form, newest first, each once.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use crate::sec::names::{Named, Names};
 
-/// Name, former names, rank in the list of tickers.
+/// Name, former names, and rank in the ticker list.
 const REGISTRANTS: [(&str, &[&str], Option<u32>); 19] = [
     ("Apple Inc.", &["APPLE COMPUTER INC", "APPLE INC"], Some(1)),
     ("APPLE HOSPITALITY REIT, INC.", &[], Some(40)),

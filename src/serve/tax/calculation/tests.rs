@@ -1,10 +1,10 @@
-//! Checks the tax of a sale against figures worked out independently, and random sales against the
-//! rounding rule of the agreement.
+//! Checks the tax on a sale against figures worked out independently, and random sales against the
+//! agreement's rounding rule.
 
 use crate::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
 
-/// The state and its local jurisdictions.
+/// Flags for the state and its local jurisdictions; true means local.
 const LOCAL: [bool; 9] = [false, true, true, true, true, true, true, true, true];
 
 fn sale<'a>(classes: &'a [Vec<i64>], items: &'a [Item], rounding: Rounding) -> Sale<'a> {
@@ -36,7 +36,8 @@ fn combined_rate_is_rounded_instead_of_each_jurisdiction() {
     ));
     assert_eq!(taxed[0].tax, 80);
     assert_eq!(taxed[0].parts, [69, 1, 5, 5]);
-    // Two jurisdictions of 0.4 cents each owe one cent together; separately, each would owe none.
+    // Two jurisdictions with 0.4 cents each levy one cent together. Rounded separately, each would
+    // levy nothing.
     let taxed = calculate(&sale(
         &[vec![4_000, 4_000]],
         &[Item {
@@ -166,7 +167,7 @@ fn rounding() -> impl Strategy<Value = Rounding> {
     prop_oneof![Just(Rounding::Line), Just(Rounding::Invoice)]
 }
 
-/// General rates and rates of food for the same jurisdictions.
+/// General rates and food rates for the same jurisdictions.
 fn classes() -> impl Strategy<Value = Vec<Vec<i64>>> {
     let rate = || prop_oneof![Just(0i64), 0i64..200_000, Just(68_750), Just(1_500)];
     (0usize..8)
@@ -190,7 +191,8 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     prop::collection::vec(item, 0..12)
 }
 
-/// The agreement's rule: carry to the third decimal place, and round up if it is greater than four.
+/// Applies the agreement's rule: carry to the third decimal place, and round up if the third
+/// decimal is greater than four.
 fn by_the_agreement(amount: i64, combined: i64) -> i64 {
     let thousandths = i128::from(amount.abs()) * i128::from(combined) / 100_000;
     let cents = (thousandths / 10) as i64 + i64::from(thousandths % 10 > 4);

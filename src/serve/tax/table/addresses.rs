@@ -1,4 +1,4 @@
-//! Finds the address ranges of a state that contain a house number, and a unit if the range names
+//! Finds the address ranges in a state that contain a house number, and a unit if the range names
 //! units. Ranges are indexed by ZIP code and street. All parts of a street must be equal; nothing
 //! is guessed.
 
@@ -11,7 +11,7 @@ use pubdata_core::error::{Error, Result};
 #[derive(Debug, Default)]
 pub struct Addresses {
     ranges: Vec<Range>,
-    /// Maps directionals, name and suffix of a street to its number.
+    /// Maps a street's directionals, name and suffix to the street's number.
     streets: HashMap<Box<str>, u32>,
     others: Vec<Other>,
 }
@@ -23,12 +23,12 @@ struct Range {
     low: u32,
     high: u32,
     row: u32,
-    /// Position in `others`, from 1; 0 is none.
+    /// Position in `others`, counted from 1; 0 means no entry.
     other: u32,
     parity: Parity,
 }
 
-/// The numbers of a range to which it applies.
+/// House numbers in a range to which the range applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
     Both,
@@ -55,10 +55,10 @@ impl Parity {
     }
 }
 
-/// Rarely used parts of a range: numbers that are not plain, and units.
+/// Rarely used parts of a range: house numbers that are not plain, and units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Other {
-    /// First and last number as text, if one is not plain.
+    /// First and last house number as strings, if one of them is not plain.
     numbers: Option<(String, String)>,
     unit: Option<Unit>,
 }
@@ -72,7 +72,7 @@ pub struct Unit {
     pub parity: Parity,
 }
 
-/// An address range as published.
+/// Address range as published.
 #[derive(Debug)]
 pub struct Record<'a> {
     pub zip: u32,
@@ -84,7 +84,7 @@ pub struct Record<'a> {
     pub row: u32,
 }
 
-/// A range that contains an address; the least is the most specific.
+/// Range that contains an address. The least value is the most specific range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     pub is_whole_building: bool,
@@ -93,7 +93,7 @@ pub struct Fit {
 }
 
 impl Addresses {
-    /// Adds a record; its street consists of the parts of [`street_key`].
+    /// Adds a record. The street consists of the same parts as in [`street_key`].
     pub fn push(&mut self, record: Record<'_>) -> Result<()> {
         let too_many = |_| Error::store("more streets than an index can number");
         let key = record.street.join("|");
@@ -136,7 +136,7 @@ impl Addresses {
         self.ranges.shrink_to_fit();
     }
 
-    /// Returns the ranges of any day that contain an address, in storage order.
+    /// Returns the ranges for any day that contain an address, in storage order.
     pub fn holding(&self, zip: u32, address: &Address) -> Vec<Fit> {
         let Some(&street) = self
             .streets
@@ -166,7 +166,7 @@ impl Addresses {
             (Some(number), None) => {
                 (range.low..=range.high).contains(&number) && range.parity.holds(number)
             }
-            // A number with letters or a fraction is compared as text, and only with a range of
+            // A number with letters or a fraction is compared as a string, and only with a range of
             // such numbers.
             (None, Some((low, high))) => {
                 low.as_str() <= address.number.as_str() && address.number.as_str() <= high.as_str()
@@ -212,7 +212,8 @@ impl Unit {
     }
 }
 
-/// Builds the comparison key of a street: blank parts must be blank on both sides.
+/// Builds the comparison key for a street. A part that is blank in one street must be blank in the
+/// other.
 fn street_key(address: &Address) -> String {
     [
         &*address.predirectional,

@@ -1,6 +1,6 @@
-//! Indexes the boundary records of one state: which jurisdictions tax at a place, found by ZIP
-//! code, ZIP+4 code, address, city or county. Keeps records of every day; the caller selects those
-//! that hold on the requested day.
+//! Indexes the boundary records of one state, which state the jurisdictions that tax sales at a
+//! place. Records are found by ZIP code, ZIP+4 code, address, city or county. The index contains
+//! records for every day; the caller selects the records that are valid on the requested day.
 
 use std::collections::HashMap;
 
@@ -51,16 +51,16 @@ key_columns! {
     }
 }
 
-/// Type code of the state's own tax; a district with this code would be counted twice.
+/// Type code of the state's own tax. A district with this code would be counted twice.
 const STATE_TYPE: &str = "45";
 
-/// A set of jurisdictions that tax at a place.
+/// A set of jurisdictions that tax sales at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Jurisdictions {
     pub has_state_tax: bool,
     pub county: Option<String>,
     pub place: Option<String>,
-    /// Type and code of each other jurisdiction.
+    /// Type and code of every other jurisdiction.
     pub special: Vec<(String, String)>,
 }
 
@@ -75,7 +75,7 @@ impl Jurisdictions {
         }
     }
 
-    /// Class and code of each jurisdiction except the state.
+    /// Returns the class and code of each jurisdiction except the state.
     pub fn local(&self) -> impl Iterator<Item = (Class, &str)> {
         let own = self
             .county
@@ -107,16 +107,16 @@ pub struct Boundaries {
     rows: Vec<Row>,
     sets: Vec<Jurisdictions>,
     zip5: IntervalIndex,
-    /// ZIP+4 codes as numbers of nine digits.
+    /// ZIP+4 codes as nine-digit numbers.
     zip9: IntervalIndex,
     addresses: Addresses,
-    /// Named places by normalised city name, each with its county if it is known.
+    /// Named places by normalised city name, each with its county if the county is known.
     places: Places,
     /// Areas outside named places, by FIPS code of the county.
     counties: HashMap<Box<str>, Vec<u32>>,
 }
 
-/// Rows of named places by name, each with its county if it is known.
+/// Rows of named places by name, each with its county if the county is known.
 type Places = HashMap<String, Vec<(u32, Option<Box<str>>)>>;
 
 /// Rows of one part, up to the first row of the next section.
@@ -134,7 +134,7 @@ struct Row {
     set: u32,
 }
 
-/// Marks a record without a last day.
+/// Value for a record without a last day.
 const OPEN: i32 = i32::MAX;
 
 /// Builds [`Boundaries`] from the parts of a state.
@@ -190,8 +190,8 @@ impl Boundaries {
         self.addresses.of_zip(zip)
     }
 
-    /// Returns the records of a named place. If several places have the name, those in one of the
-    /// counties are preferred.
+    /// Returns the records of a named place. If several places have the name, records in one of the
+    /// given counties are preferred.
     pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
         let places = self
             .places
@@ -232,7 +232,7 @@ impl Boundaries {
         self.counties.get(fips).map_or(&[], Vec::as_slice)
     }
 
-    /// First and last day of a record, in days since 1970-01-01.
+    /// Returns the first and last day of a record, in days since 1970-01-01.
     pub fn days(&self, row: u32) -> (i32, Option<i32>) {
         let row = self.rows[row as usize];
         (row.begin, (row.end != OPEN).then_some(row.end))
@@ -242,7 +242,7 @@ impl Boundaries {
         &self.sets[self.set(row)]
     }
 
-    /// Number of a record's set of jurisdictions; equal numbers mean equal sets.
+    /// Returns the number of a record's set of jurisdictions. Equal numbers mean equal sets.
     pub fn set(&self, row: u32) -> usize {
         self.rows[row as usize].set as usize
     }
@@ -262,7 +262,7 @@ impl Boundaries {
         )
     }
 
-    /// Approximate memory of the records.
+    /// Returns the approximate memory use of the records.
     pub fn size_bytes(&self) -> usize {
         let rows = (size_of::<Row>() + 2) * self.rows.capacity();
         let places: usize = self
@@ -361,7 +361,7 @@ impl Builder {
         }
     }
 
-    /// Adds an address range. Returns `None` if its ZIP code is not a number; a range without a
+    /// Adds an address range. Returns `None` if its ZIP code is not a number. A range without a ZIP
     /// code matches nothing.
     fn add_address(&mut self, columns: &Columns, index: usize, row: u32) -> Option<Result<()>> {
         let Some(zip) = columns.zip_low.get(index) else {

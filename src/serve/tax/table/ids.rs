@@ -1,5 +1,5 @@
-//! Stores record ids of millions of rows compactly: each id as its difference from the previous
-//! one. Reading one id unpacks up to sixteen.
+//! Stores record ids for millions of rows compactly, each as its difference from the previous id.
+//! Reading one id unpacks up to sixteen ids.
 
 use pubdata_core::error::{Error, Result};
 
@@ -7,7 +7,7 @@ use pubdata_core::error::{Error, Result};
 const BLOCK: usize = 16;
 
 /// Record ids in row order. An id is stored as the length of the prefix that it shares with the
-/// previous id, and the rest: neighbours differ in few bytes.
+/// previous id, followed by the rest of the id. Neighbouring ids differ in only a few bytes.
 #[derive(Debug, Default)]
 pub struct Ids {
     bytes: Vec<u8>,

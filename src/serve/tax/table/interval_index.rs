@@ -1,10 +1,10 @@
-//! Finds the ranges that overlap a number or another range, fast even if a few of them are very
-//! wide. Serves lookups of ZIP and ZIP+4 codes.
+//! Finds the ranges that overlap a number or another range, and is fast even if a few ranges are
+//! very wide. Serves lookups of ZIP and ZIP+4 codes.
 
-/// Ranges that may nest and overlap, found by a number or range that they overlap. Sorted by their
-/// start. The index stores the farthest end within each block, so that a lookup skips blocks even
-/// if an earlier range is very wide. It also stores the farthest end up to each block, which
-/// determines the first block to read.
+/// Index of ranges that may nest and overlap. A lookup finds the ranges that overlap a number or
+/// another range. Ranges are sorted by their start. The index stores the farthest end within each
+/// block, so that a lookup skips blocks even if an earlier range is very wide. It also stores the
+/// farthest end up to each block, which determines the first block to read.
 #[derive(Debug, Default)]
 pub struct IntervalIndex {
     spans: Vec<Span>,
@@ -42,7 +42,7 @@ impl IntervalIndex {
         }
     }
 
-    /// Returns the ranges that overlap `low..=high`, by their start.
+    /// Returns the ranges that overlap `low..=high`, sorted by their start.
     pub fn meeting(&self, low: u32, high: u32) -> impl Iterator<Item = Span> {
         let started = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
         let first = self.reach_so_far.partition_point(|reach| *reach < low);

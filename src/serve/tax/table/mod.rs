@@ -1,5 +1,5 @@
 //! Holds sales tax data in memory by state: how and what the state taxes, the rates of its
-//! jurisdictions, and where each applies. Lookups of places use sorted arrays.
+//! jurisdictions, and where each rate applies. Place lookups use sorted arrays.
 
 pub mod addresses;
 pub mod boundaries;
@@ -35,7 +35,7 @@ pub struct TaxTables {
     states: BTreeMap<String, StateTax>,
 }
 
-/// Rates of a state, one table for each part, and its boundaries.
+/// Rates of a state, with one table for each part, and the state's boundaries.
 #[derive(Debug, Default)]
 pub struct StateTax {
     pub rates: Vec<Rates>,
@@ -55,7 +55,8 @@ impl TaxTables {
             .expect("every release is loaded with the tables of all families")
     }
 
-    /// Reads the tax datasets of a release; the result is empty if it has none.
+    /// Reads the tax datasets of a release. The result is empty if the release has no such
+    /// datasets.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let mut index = Self::default();
         for part in with_rows(reader, STATES) {
@@ -92,12 +93,12 @@ impl TaxTables {
         Ok(index)
     }
 
-    /// Returns the rates and boundaries of a state; empty if it has none.
+    /// Returns the rates and boundaries of a state, which are empty if the state has no data.
     pub fn state(&self, state: &str) -> &StateTax {
         self.states.get(state).unwrap_or(&NONE)
     }
 
-    /// Number of boundary records, and their memory.
+    /// Returns the number of boundary records and their memory use.
     pub fn boundary_size(&self) -> (usize, usize) {
         let tables = || self.states.values().flat_map(|state| &state.boundaries);
         (

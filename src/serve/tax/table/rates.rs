@@ -1,5 +1,5 @@
-//! Indexes the tax rates of one state's jurisdictions: the rows that hold on a day by class and
-//! code, and the codes of a city's name.
+//! Indexes the tax rates of one state's jurisdictions. Finds the rows that are valid on a day by
+//! class and code, and the codes of a city by name.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ impl Class {
     /// Classes of published jurisdictions.
     pub const ALL: [Self; 4] = [Self::State, Self::County, Self::City, Self::Special];
 
-    /// Name in answers.
+    /// Returns the name used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -65,7 +65,7 @@ pub struct Rates {
     by_city: HashMap<String, Vec<u32>>,
 }
 
-/// Columns of the two cases: sales from within the state, and from another.
+/// Columns for the two cases: sales from within the state, and sales from another state.
 const GENERAL: [&str; 2] = ["general_intrastate", "general_interstate"];
 const FOOD_DRUG: [&str; 2] = ["food_drug_intrastate", "food_drug_interstate"];
 
@@ -124,7 +124,8 @@ impl Rates {
         Ok(rates)
     }
 
-    /// First day of every row, in days since 1970-01-01; `None` if the rows begin on several days.
+    /// Returns the first day of every row, in days since 1970-01-01, or `None` if the rows begin on
+    /// several days.
     pub fn common_begin(&self) -> Option<i32> {
         let mut days = self.begins.iter().flatten();
         let first = days.next()?;
@@ -138,12 +139,12 @@ impl Rates {
             .unwrap_or(Class::Special)
     }
 
-    /// Returns true if a jurisdiction has rows of any day.
+    /// Returns true if a jurisdiction has rows for any day.
     pub fn has(&self, class: Class, code: &str) -> bool {
         self.by_code.contains_key(&(class, code.to_owned()))
     }
 
-    /// Returns the rows of a jurisdiction that hold on a day.
+    /// Returns the rows of a jurisdiction that are valid on a day.
     pub fn on<'a>(
         &'a self,
         class: Class,
@@ -159,7 +160,7 @@ impl Rates {
             .filter(move |row| self.is_on(*row, day))
     }
 
-    /// Returns the codes of the cities with a name.
+    /// Returns the codes of the cities with this name.
     pub fn cities(&self, name: &str) -> impl Iterator<Item = &str> {
         self.by_city
             .get(&city_key(name))
@@ -177,23 +178,24 @@ impl Rates {
         self.begins.value(row) <= day && self.end(row).is_none_or(|end| day <= end)
     }
 
-    /// First day of a row, in days since 1970-01-01.
+    /// Returns the first day of a row, in days since 1970-01-01.
     pub fn begin(&self, row: usize) -> i32 {
         self.begins.value(row)
     }
 
-    /// Last day of a row; `None` if it has no end.
+    /// Returns the last day of a row, or `None` if it has no end.
     pub fn end(&self, row: usize) -> Option<i32> {
         (!self.ends.is_null(row)).then(|| self.ends.value(row))
     }
 
-    /// Rate on general goods in millionths. If only sales from within the state have one, it
-    /// applies to all sales.
+    /// Returns the rate on general goods in millionths. If only sales from within the state have a
+    /// rate, that rate applies to all sales.
     pub fn general(&self, row: usize, is_interstate: bool) -> Option<i64> {
         of_side(&self.general, row, is_interstate)
     }
 
-    /// Rate on food and drugs in millionths; `None` if the publisher states none.
+    /// Returns the rate on food and drugs in millionths, or `None` if the publisher states no such
+    /// rate.
     pub fn food_drug(&self, row: usize, is_interstate: bool) -> Option<i64> {
         of_side(&self.food_drug, row, is_interstate)
     }
@@ -212,7 +214,7 @@ fn of_side(
     }
 }
 
-/// Returns a city's name without the lower-case suffix of the Census Bureau: `Milwaukee city`,
+/// Returns a city's name without the Census Bureau's lower-case suffix, as in `Milwaukee city` and
 /// `Nashville-Davidson metropolitan government (balance)`.
 fn city_of(name: &str) -> String {
     let mut words: Vec<&str> = name.split_whitespace().collect();
@@ -226,7 +228,7 @@ fn city_of(name: &str) -> String {
     city_key(&words.join(" "))
 }
 
-/// A column of numbers with `SCALE` decimals, in units of the last one.
+/// Column of numbers with `SCALE` decimal places, in units of the last decimal place.
 #[derive(Debug)]
 pub struct Units<const SCALE: i8>(Decimal128Array);
 

@@ -1,4 +1,4 @@
-//! Reads the state-wide facts of sales tax: coverage, method and sourcing.
+//! Reads the state-wide sales tax facts: coverage, method and sourcing.
 
 use bytes::Bytes;
 
@@ -27,7 +27,7 @@ key_columns! {
     }
 }
 
-/// How each state taxes sales, sorted by state.
+/// Sales tax rules of the states, sorted by state.
 #[derive(Debug)]
 pub struct Rules {
     pub columns: Columns,
@@ -53,12 +53,12 @@ impl Rules {
         })
     }
 
-    /// The state's own rate in millionths, if no file of jurisdictions contains it.
+    /// Returns the state's own rate in millionths, if no jurisdiction file contains it.
     pub fn rate(&self, row: usize) -> Option<i64> {
         self.columns.state_rate.get(row)
     }
 
-    /// First day on which the rule is known to hold, in days since 1970-01-01.
+    /// Returns the first day on which the rule is known to apply, in days since 1970-01-01.
     pub fn effective_day(&self, row: usize) -> Option<i32> {
         known_day(self.columns.effective_date.at(row))
     }

@@ -1,5 +1,5 @@
-//! Holds the rules on what each state taxes, by class of goods and level of government, and applies
-//! them to items.
+//! Holds the rules for what each state taxes, by class of goods and level of government, and
+//! applies the rules to items.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub enum Level {
 impl Level {
     pub const ALL: [Self; 2] = [Self::State, Self::Local];
 
-    /// Name in answers.
+    /// Returns the name used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -34,13 +34,13 @@ impl Level {
     }
 }
 
-/// Reason of a rule whose rate is the level's general one.
+/// Reason code of a rule whose rate is the level's general rate.
 pub const GENERAL_RATE: &str = "general_rate";
 
-/// Evidence of a rule of which only the citation is known.
+/// Evidence code of a rule of which only the citation is known.
 const UNREAD: &str = "unread_statute";
 
-/// Kind of a threshold up to which an item is taxed.
+/// Kind of threshold up to which an item is taxed.
 const TAXED_TO: &str = "taxed_to_per_item";
 
 key_columns! {
@@ -97,7 +97,7 @@ impl Taxability {
         })
     }
 
-    /// Returns the rule on a class at a level that holds on a day.
+    /// Returns the rule for a class at a level that is valid on a day.
     pub fn rule(&self, state: &str, class: &str, level: Level, day: i32) -> Option<Rule<'_>> {
         let rows = self.by_class.get(&(state.to_owned(), class.to_owned()))?;
         let mut rules = rows.iter().map(|row| Rule {
@@ -108,12 +108,12 @@ impl Taxability {
     }
 }
 
-/// Price of an item, compared with thresholds.
+/// Price of an item, for comparison with thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Cents of the line after the discount, without sign.
+    /// Amount of the line after the discount, in cents and without sign.
     pub cents: i64,
-    /// Millionths of a piece.
+    /// Quantity in millionths of a piece.
     pub quantity: i64,
 }
 
@@ -128,7 +128,7 @@ impl Price {
         i128::from(self.cents) * 1_000_000 > i128::from(threshold) * i128::from(self.quantity)
     }
 
-    /// Price of one piece, rounded to cents.
+    /// Returns the price of one piece, rounded to cents.
     pub fn of_piece(self) -> i64 {
         crate::tax::calculation::rounded(
             i128::from(self.cents) * 1_000_000,
@@ -136,12 +136,12 @@ impl Price {
         )
     }
 
-    /// The part of the line in cents below the threshold for each piece.
+    /// Returns the part of the line, in cents, that is below the threshold for each piece.
     pub fn up_to(self, threshold: i64) -> i64 {
         self.cents - self.above(threshold)
     }
 
-    /// The part of the line in cents above the threshold for each piece.
+    /// Returns the part of the line, in cents, that is above the threshold for each piece.
     fn above(self, threshold: i64) -> i64 {
         let below = crate::tax::calculation::rounded(
             i128::from(threshold) * i128::from(self.quantity),
@@ -156,7 +156,7 @@ impl Price {
 pub enum Says<'a> {
     Exempt,
     Rate(i64),
-    /// The level's general rate.
+    /// The level's general rate applies.
     General,
     /// The effect is not known, for this reason.
     Unknown(&'a str),
@@ -174,7 +174,8 @@ impl<'a> Rule<'a> {
         first.is_none_or(|first| first <= day) && last.is_none_or(|last| day <= last)
     }
 
-    /// First and last day, in days since 1970-01-01; `None` if not stated.
+    /// Returns the first and last day, in days since 1970-01-01. A day is `None` if it is not
+    /// stated.
     pub fn days(&self) -> (Option<i32>, Option<i32>) {
         let of = |days: &Days| known_day(days.at(self.row));
         (
@@ -191,7 +192,7 @@ impl<'a> Rule<'a> {
         self.table.columns.taxable.get(self.row)
     }
 
-    /// Millionths.
+    /// Returns the rate in millionths.
     pub fn rate(&self) -> Option<i64> {
         self.table.columns.rate.get(self.row)
     }
@@ -200,7 +201,7 @@ impl<'a> Rule<'a> {
         self.table.columns.null_reason.get(self.row)
     }
 
-    /// Threshold in cents, and its kind.
+    /// Returns the threshold in cents, and its kind.
     pub fn threshold(&self) -> Option<(i64, &'a str)> {
         let cents = self.table.columns.threshold.get(self.row)?;
         Some((cents, self.table.columns.threshold_kind.at(self.row)))
@@ -235,7 +236,8 @@ impl<'a> Rule<'a> {
         self.table.provenance.for_row(manifest, self.row)
     }
 
-    /// Applies the rule to an item with this price, or without a price to any item.
+    /// Applies the rule to an item with this price. Without a price, a rule whose rate depends on
+    /// the price has an unknown effect.
     pub fn says(&self, price: Option<Price>) -> Says<'a> {
         let reason = self.null_reason();
         match (self.threshold(), price) {
@@ -261,15 +263,16 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Cents of an item up to which the tax is levied; `None` if there is no limit.
+    /// Returns the amount of an item, in cents, up to which the tax is levied, or `None` if the
+    /// amount has no limit.
     pub fn cap(&self) -> Option<i64> {
         self.threshold()
             .filter(|(_, kind)| *kind == TAXED_TO)
             .map(|(cap, _)| cap)
     }
 
-    /// Taxed part of a line in cents: the whole line, or the part of its pieces' prices above the
-    /// threshold.
+    /// Returns the taxed part of a line in cents: the entire line, or the part of its pieces'
+    /// prices above the threshold.
     pub fn base(&self, price: Price) -> i64 {
         match self.threshold() {
             Some((threshold, "taxed_above_per_item")) => price.above(threshold),

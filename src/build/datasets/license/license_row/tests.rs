@@ -1,4 +1,4 @@
-//! Tests how the words of a row become a status, a profession and a holder.
+//! Tests how the words in a row determine a status, a profession and a holder.
 
 use polars::prelude::*;
 

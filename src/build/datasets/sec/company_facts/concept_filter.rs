@@ -1,5 +1,5 @@
-//! Finds wanted concepts by taxonomy and name as in a member. A fact holds the index of its concept
-//! in the list, not the name.
+//! Finds wanted concepts by taxonomy and name as written in a member. A fact stores the index of
+//! its concept in the list instead of the concept's name.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
@@ -11,11 +11,11 @@ pub struct ConceptFilter {
     taxonomies: PlHashMap<Box<[u8]>, Concepts>,
 }
 
-/// Wanted concepts of one taxonomy, by name as in a member.
+/// Wanted concepts in one taxonomy, by name as written in a member.
 pub(super) type Concepts = PlHashMap<Box<[u8]>, u16>;
 
 impl ConceptFilter {
-    /// Builds the index from names with their taxonomy: `us-gaap:Revenues`.
+    /// Builds the index from names with a taxonomy prefix: `us-gaap:Revenues`.
     ///
     /// # Errors
     /// `Config` if a name has no taxonomy or occurs twice, or if there are more than 65,536 names.
@@ -41,7 +41,7 @@ impl ConceptFilter {
         Ok(Self { taxonomies })
     }
 
-    /// Returns the wanted concepts of a taxonomy, if it has any.
+    /// Returns a taxonomy's wanted concepts, if it has any.
     pub(super) fn in_taxonomy(&self, taxonomy: &[u8]) -> Option<&Concepts> {
         self.taxonomies.get(taxonomy)
     }

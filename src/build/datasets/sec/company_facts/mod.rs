@@ -1,9 +1,9 @@
-//! Turns one member of companyfacts.zip into the facts of the wanted concepts, with the byte range
-//! of each.
+//! Turns a member of companyfacts.zip into the facts about the wanted concepts, each with its byte
+//! range.
 //!
 //! Two decoders read the same format. The strict decoder accepts any JSON layout. The fast decoder
 //! accepts only the SEC's compact layout, checks every byte, and gives up on anything unexpected.
-//! For every member that the fast decoder accepts, the strict decoder returns the same facts.
+//! If the fast decoder accepts a member, the strict decoder returns the same facts.
 
 mod concept_filter;
 mod scan;
@@ -14,7 +14,7 @@ pub use concept_filter::ConceptFilter;
 use super::fact::CompanyFacts;
 use pubdata_core::error::{Error, Result};
 
-/// Decoder that read a member.
+/// The decoder that read a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoder {
     Fast,
@@ -34,11 +34,12 @@ impl Decoder {
 /// Reads one member: `{cik, entityName, facts: {taxonomy: {concept: {label, description, units:
 /// {unit: [fact]}}}}}`.
 ///
-/// Lists a wanted fact as malformed if it does not follow the format. Counts facts of other
-/// concepts, and checks only that they are JSON.
+/// Lists a wanted fact as malformed if it does not follow the format. Facts about other concepts
+/// are counted, and checked only for being JSON.
 ///
 /// # Errors
-/// Fails if the member is not JSON, has another structure, repeats a key, or is larger than 4 GiB.
+/// Fails if the member is not JSON, has an unexpected structure, repeats a key, or is larger than 4
+/// GiB.
 ///
 /// # Source
 /// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and the
@@ -56,7 +57,7 @@ pub fn parse(member: &[u8], filter: &ConceptFilter) -> Result<(CompanyFacts, Dec
     }
 }
 
-/// Returns the result of each decoder for a member.
+/// Returns each decoder's result for a member.
 #[cfg(fuzzing)]
 pub fn by_both(
     member: &[u8],
@@ -101,7 +102,7 @@ mod tests {
         Day::from_iso(text.as_bytes()).unwrap()
     }
 
-    /// Builds a member with one concept, `us-gaap:Assets`, and these facts of it in USD.
+    /// Builds a member with one concept, `us-gaap:Assets`, and these facts about it in USD.
     fn assets(facts: &str) -> String {
         format!(
             r#"{{"cik":1,"entityName":"A","facts":{{"us-gaap":{{"Assets":{{"label":null,"description":null,"units":{{"USD":[{facts}]}}}}}}}}}}"#
@@ -114,7 +115,7 @@ mod tests {
         )
     }
 
-    /// Inserts white space after every mark outside strings.
+    /// Inserts white space after every punctuation mark outside strings.
     fn with_white_space(member: &str, is_kept: impl Fn(char) -> bool, white_space: &str) -> String {
         let (mut spaced, mut is_string, mut is_escaped) = (String::new(), false, false);
         for character in member.chars() {
@@ -451,8 +452,7 @@ mod tests {
         );
     }
 
-    /// Asserts that the strict decoder returns the same facts for a member that the fast decoder
-    /// accepts.
+    /// Asserts that the strict decoder returns the same facts if the fast decoder accepts a member.
     #[track_caller]
     fn assert_fast_is_strict(member: &[u8], filter: &ConceptFilter) -> Option<Decoder> {
         let strictly = strict::read(member, filter);
@@ -541,8 +541,8 @@ mod tests {
         }
     }
 
-    /// Tries every mark at every position, to show that the fast decoder notices a change in any
-    /// byte.
+    /// Tries every punctuation mark at every position, to show that the fast decoder notices a
+    /// change in any byte.
     #[test]
     fn every_single_change_of_a_member_is_read_alike_or_given_up() {
         let mut member = MEMBER.as_bytes().to_vec();
@@ -571,8 +571,8 @@ mod tests {
         }
     }
 
-    /// Reads the agency's own members, as they are and without white space, which is the layout of
-    /// the archive.
+    /// Reads the agency's own members, both as they are and without white space, which is the
+    /// archive's layout.
     #[test]
     fn both_decoders_read_real_members_alike() {
         let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(

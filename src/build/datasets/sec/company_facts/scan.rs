@@ -1,5 +1,5 @@
-//! Decodes a companyfacts member fast. Accepts only the compact layout that the SEC writes, matches
-//! every byte of it, and leaves everything else to the strict decoder.
+//! Decodes a companyfacts member quickly. Accepts only the compact layout that the SEC writes,
+//! matches every byte in it, and leaves everything else to the strict decoder.
 
 use memchr::{memchr, memchr2};
 use polars::prelude::{InitHashMaps, PlHashSet};
@@ -10,7 +10,8 @@ use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form,
 use crate::normalise::Day;
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Maximum number of a member's taxonomies and of a concept's units, which are compared one by one.
+/// Maximum number of taxonomies in a member, and of units for a concept. They are compared one by
+/// one.
 const FEW: usize = 32;
 
 /// Length of the longest expected form type ("SUPPL 10-K405/A").
@@ -24,13 +25,13 @@ const FILED: Pattern<21> = Pattern::new(b",\"filed\":\"0000-00-00\"");
 const FRAME: Pattern<16> = Pattern::new(b",\"frame\":\"CY0000");
 const QUARTER: Pattern<2> = Pattern::new(b"Q0");
 
-/// Part of a fact that is literal except for its digits, each of which is written as `0`.
+/// Part of a fact that is literal except for its digits. Each digit is written as `0`.
 ///
-/// In place of a digit, one of `:;<=>?` matches too; these characters have no meaning in a JSON
+/// In place of a digit, any of `:;<=>?` also matches; these characters have no meaning in a JSON
 /// string. Only wanted facts are checked for valid dates.
 struct Pattern<const N: usize> {
     text: [u8; N],
-    /// Bits of each byte that must be equal.
+    /// Bits in each byte that must be equal.
     mask: [u8; N],
 }
 
@@ -57,12 +58,12 @@ impl<const N: usize> Pattern<N> {
     }
 }
 
-/// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. Returns
-/// `None` for anything else, valid or not.
+/// Reads a member in the layout that the SEC writes: no white space, and keys in a fixed order.
+/// Returns `None` for anything else, valid or not.
 ///
-/// Matches every byte: keys and punctuation literally, days, accession numbers and stamps by their
-/// form, numbers and strings by JSON's grammar. No byte is skipped, so that an accepted member is
-/// valid JSON throughout.
+/// Matches every byte: keys and punctuation literally; dates, accession numbers and period stamps
+/// by their format; numbers and strings by JSON's grammar. No byte is skipped, so an accepted
+/// member is valid JSON throughout.
 pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Option<CompanyFacts> {
     let mut scan = Scan {
         length: member.len(),
@@ -89,14 +90,14 @@ pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Option<CompanyFacts
     (scan.rest == b"}").then_some(scan.found)
 }
 
-/// Member from the first unread byte.
+/// A member, starting at the first unread byte.
 struct Scan<'a> {
     length: usize,
     rest: &'a [u8],
     found: CompanyFacts,
 }
 
-/// Parts of a fact, checked only for the form of days and numbers, not for their range.
+/// Parts of a fact. Dates and numbers are checked only for their format, not for their range.
 struct FactText<'a> {
     start: Option<&'a [u8; 10]>,
     end: &'a [u8; 10],
@@ -109,7 +110,7 @@ struct FactText<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Reads the concepts of a taxonomy, up to its closing brace.
+    /// Reads a taxonomy's concepts, up to its closing brace.
     fn concepts(&mut self, filter: Option<&Concepts>) -> Option<()> {
         let mut seen = PlHashSet::new();
         let mut units = Vec::new();
@@ -144,7 +145,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads facts that are kept, up to the end of the list.
+    /// Reads facts to be kept, up to the end of the list.
     fn selected_facts(&mut self, concept: u16, unit: Unit) -> Option<()> {
         loop {
             let before = self.rest.len();
@@ -226,7 +227,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Reads a number of four digits that does not begin with 0.
+    /// Reads a four-digit number that does not begin with 0.
     #[inline(always)]
     fn year(&mut self) -> Option<&'a [u8; 4]> {
         let year: &[u8; 4] = self.take()?;
@@ -305,7 +306,7 @@ impl<'a> Scan<'a> {
         Some(&from[..from.len() - self.rest.len()])
     }
 
-    /// Reads one or more digits and returns their number.
+    /// Reads one or more digits and returns the number of digits.
     #[inline(always)]
     fn digits(&mut self) -> Option<usize> {
         let mut length = 0;
@@ -338,7 +339,7 @@ impl<'a> Scan<'a> {
             .map(Cik::number)
     }
 
-    /// Reads a name that is not yet in the list, and adds it.
+    /// Reads a name that is not in the list yet, and adds it to the list.
     fn new_name(&mut self, names: &mut Vec<&'a [u8]>) -> Option<&'a [u8]> {
         self.expect(b"\"")?;
         let name = self.plain_string()?;
@@ -349,13 +350,13 @@ impl<'a> Scan<'a> {
         Some(name)
     }
 
-    /// Reads the rest of a string without escapes, after its opening quote.
+    /// Reads the rest of a string without escapes, after the opening quote.
     fn plain_string(&mut self) -> Option<&'a [u8]> {
         let string = self.string()?;
         memchr(b'\\', string).is_none().then_some(string)
     }
 
-    /// Reads and decodes the rest of a string, after its opening quote.
+    /// Reads and decodes the rest of a string, after the opening quote.
     fn text(&mut self) -> Option<String> {
         let string = self.string()?;
         if memchr(b'\\', string).is_none() {
@@ -372,8 +373,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Reads the rest of a string, after its opening quote: UTF-8 without control characters, with
-    /// JSON's escapes only.
+    /// Reads the rest of a string, after the opening quote. The string must be UTF-8 without
+    /// control characters, and contain only JSON's escapes.
     fn string(&mut self) -> Option<&'a [u8]> {
         let from = self.rest;
         let mut length = 0;
@@ -402,7 +403,7 @@ impl<'a> Scan<'a> {
         (lowest >= b' ' && (all < 0x80 || str::from_utf8(string).is_ok())).then_some(string)
     }
 
-    /// Reads the byte after an entry of an object. Returns true after the last entry.
+    /// Reads the byte after an entry in an object. Returns true after the last entry.
     fn is_last(&mut self) -> Option<bool> {
         self.is_end(b'}')
     }
@@ -439,7 +440,7 @@ impl<'a> Scan<'a> {
         pattern.fits(text).then_some(text)
     }
 
-    /// Skips a literal if it is next.
+    /// Skips a literal if it comes next.
     #[inline(always)]
     fn passes<const N: usize>(&mut self, literal: &[u8; N]) -> bool {
         match self.rest.strip_prefix(literal) {

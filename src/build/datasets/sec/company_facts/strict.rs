@@ -1,5 +1,6 @@
 //! Decodes a companyfacts member in any JSON layout, for members on which the fast decoder gives
-//! up. A repeated key in an object rejects the member; an unreadable wanted fact is only recorded.
+//! up. A repeated key in an object causes the member to be rejected. An unreadable wanted fact is
+//! only recorded.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -20,12 +21,12 @@ use crate::normalise::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Reads a member in any JSON layout: any white space, order of keys and escapes. Checks that all
-/// of it is UTF-8 and JSON.
+/// Reads a member in any JSON layout, with any white space, key order and escapes. Checks that the
+/// entire member is UTF-8 and JSON.
 ///
 /// # Errors
-/// Fails if the member is not UTF-8 or JSON, or does not have the structure of the format. Also
-/// fails if an object repeats a key.
+/// Fails if the member is not UTF-8 or JSON, or does not have the format's structure. Also fails if
+/// an object repeats a key.
 pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Result<CompanyFacts> {
     let text = std::str::from_utf8(member)
         .map_err(|error| Error::format(format!("not UTF-8: {error}")))?;
@@ -44,25 +45,25 @@ pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Result<CompanyFacts
     Ok(facts)
 }
 
-/// Level of objects in a member, with the handling of each key.
+/// A level of objects in a member, with the handling of each key.
 trait Level<'de> {
-    /// Description of the object for messages.
+    /// Description of the object, for messages.
     const OBJECT: &'static str;
 
-    /// Reads the value of a key.
+    /// Reads the value that belongs to a key.
     fn entry<A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
     ) -> std::result::Result<(), A::Error>;
 
-    /// Returns a required key that the object lacked.
+    /// Returns a required key that is missing from the object.
     fn missing(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Reads an object of a level and rejects repeated keys, because parsers differ in which of the two
+/// Reads an object at a level and rejects repeated keys, because parsers differ in which of the
 /// values they use.
 struct Object<L>(L);
 
@@ -103,7 +104,7 @@ impl<'de, L: Level<'de>> Visitor<'de> for Object<L> {
     }
 }
 
-/// Text that is borrowed unless it has escapes.
+/// Text that is borrowed unless it contains escapes.
 #[derive(Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -128,7 +129,8 @@ impl<'de> Level<'de> for Member<'_, 'de> {
             "cik" => {
                 let raw: &RawValue = map.next_value()?;
                 self.has_cik = true;
-                // Some newer registrants have the padded text instead of the number (seen 2025-04).
+                // For some newer registrants, the value is padded text instead of a number (seen
+                // 2025-04).
                 self.found.cik = raw
                     .get()
                     .trim_matches('"')
@@ -277,7 +279,7 @@ impl<'de> Level<'de> for Units<'_, 'de> {
     }
 }
 
-/// Facts of one concept and unit: kept if the concept is wanted, always counted.
+/// Facts for one concept and unit. They are always counted, and kept if the concept is wanted.
 struct Facts<'r, 'de> {
     text: &'de str,
     concept: Option<u16>,
@@ -331,7 +333,7 @@ impl<'de> Visitor<'de> for Facts<'_, 'de> {
     }
 }
 
-/// JSON texts of a fact's values.
+/// JSON text of a fact's values.
 #[derive(Default)]
 struct FactText<'de> {
     start: Option<&'de RawValue>,

@@ -1,6 +1,6 @@
-//! Builds the figures of a bucket: reads the facts and submissions of its registrants, selects the
-//! figures, and builds the rows of three tables. Facts fetched for a single registrant replace
-//! those in the archive.
+//! Builds a bucket's figures. Reads its registrants' facts and submissions, selects the figures,
+//! and builds the rows of three tables. Facts fetched for a single registrant replace those in the
+//! archive.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -33,7 +33,7 @@ const SUBMISSIONS_NOW: &str = "sec.submissions_api";
 /// Reads the archives' directories. Members are read when their shard is built.
 ///
 /// # Errors
-/// `Format` if an archive is invalid, or if the facts archive holds a member that is not named
+/// `Format` if an archive is invalid, or if the facts archive contains a member that is not named
 /// after a registrant.
 pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let rules = rules(context.declaration)?;
@@ -57,7 +57,7 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
     Ok(Box::new(financials))
 }
 
-/// Returns the registrant of a member of the facts archive: `CIK0000320193.json`.
+/// Returns the registrant for a member of the facts archive: `CIK0000320193.json`.
 fn cik_of(member: &Member) -> Option<Cik> {
     let digits = member.name.strip_prefix("CIK")?.strip_suffix(".json")?;
     if digits.len() == 10 {
@@ -67,14 +67,14 @@ fn cik_of(member: &Member) -> Option<Cik> {
     }
 }
 
-/// Sources and rules of the figures.
+/// Sources of the figures, and the rules for selecting them.
 struct Financials {
     rules: Rules,
     concept_filter: ConceptFilter,
     facts: SourceArchive,
     submissions: SourceArchive,
-    /// Facts of single registrants that were fetched after the archives. The next field holds their
-    /// submissions.
+    /// Facts for single registrants that were fetched after the archives. The next field contains
+    /// their submissions.
     facts_now: BTreeMap<Cik, SourceDocument>,
     submissions_now: BTreeMap<Cik, SourceDocument>,
     shards: Vec<Shard>,
@@ -83,17 +83,17 @@ struct Financials {
 /// Location of a registrant's facts.
 struct FactsDocument {
     source_id: &'static str,
-    /// Name of the member, or URL of the document.
+    /// Member name, or document URL.
     name: String,
     input: u64,
     /// Snapshot of a document that was fetched separately; `None` for a member.
     snapshot: Option<Digest>,
 }
 
-/// Sources of a registrant's figures, and the selected figures.
+/// A registrant's sources and its selected figures.
 struct Company {
     source_id: &'static str,
-    /// Name of the member, or URL of the document.
+    /// Member name, or document URL.
     name: String,
     digest: Digest,
     size_bytes: u64,
@@ -130,7 +130,7 @@ impl Sharded for Financials {
         subjects: &[&Subject],
         inputs: &mut Inputs,
     ) -> Result<Vec<Table>> {
-        // Read the largest first, so that its buffer is large enough for the others.
+        // Read the largest member first, so that its buffer is large enough for the other members.
         let mut by_size: Vec<usize> = (0..subjects.len()).collect();
         let ciks = subjects.iter().map(|subject| {
             subject
@@ -219,7 +219,8 @@ impl Financials {
         Ok(shards_of(ciks, |cik| self.fingerprint(cik)))
     }
 
-    /// Hashes the registrant's facts and its submissions, which state when a report's period ended.
+    /// Hashes the registrant's facts and submissions. The submissions state when a report's period
+    /// ended.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         let mut add_member = |member: &Member| {
@@ -248,7 +249,7 @@ impl Financials {
         self.facts.member(&format!("CIK{cik}.json"))
     }
 
-    /// Returns the registrant's own member and its pages, in the order of their names.
+    /// Returns the registrant's own member and its pages, in name order.
     fn submissions_members(&self, cik: Cik) -> &[Member] {
         let (own, page) = (format!("CIK{cik}.json"), format!("CIK{cik}-"));
         let members = self.submissions.members();
@@ -268,7 +269,7 @@ impl Financials {
         }
     }
 
-    /// Reads the facts of a registrant and returns their location.
+    /// Reads a registrant's facts and returns their location.
     fn read_facts(&self, cik: Cik, content: &mut Vec<u8>) -> Result<FactsDocument> {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => {
@@ -293,8 +294,8 @@ impl Financials {
         }
     }
 
-    /// Reads the other sources of a registrant and selects its figures. Returns an issue if its
-    /// facts cannot be read.
+    /// Reads a registrant's other sources and selects its figures. Returns an issue if the
+    /// registrant's facts cannot be read.
     fn company(
         &self,
         cik: Cik,
@@ -355,9 +356,8 @@ impl Financials {
         }))
     }
 
-    /// Returns the periodic reports of a registrant. The inner error describes unreadable
-    /// submissions. A separately fetched document has the newest reports; older pages come with the
-    /// archive.
+    /// Returns a registrant's periodic reports. The inner error describes unreadable submissions. A
+    /// separately fetched document contains the newest reports; older pages come from the archive.
     fn filings(&self, cik: Cik) -> Result<std::result::Result<Vec<Filing>, Error>> {
         let (mut own, mut pages) = (Vec::new(), Vec::new());
         own.extend(
@@ -390,7 +390,7 @@ impl Financials {
         Ok(read())
     }
 
-    /// Returns issues about facts of wanted concepts that do not follow the format.
+    /// Returns issues about facts for wanted concepts that do not follow the format.
     fn malformed_facts<'a>(
         &'a self,
         cik: Cik,
@@ -417,7 +417,8 @@ impl Financials {
     }
 }
 
-/// Builds the rows of `sec.archive_member`: one per member, with the reason if it is not published.
+/// Builds the rows of `sec.archive_member`: one per member, with the reason if the member is not
+/// published.
 fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
     let texts = |name: &str, text: &dyn Fn(&Company) -> String| {
         StringChunked::from_iter_values(name.into(), companies.iter().map(text)).into_column()

@@ -1,6 +1,6 @@
-//! Determines the fiscal calendar of a registrant, and the position of a figure in it: series,
-//! fiscal year and period. Both come from dates; the SEC's stamps only show if a registrant names
-//! its years one lower.
+//! Determines a registrant's fiscal calendar, and a figure's position in it: series, fiscal year
+//! and period. Both are derived from dates. The SEC's stamps only show whether a registrant's year
+//! names are one lower.
 
 use crate::datasets::sec::fact::{Fact, Form};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -9,7 +9,7 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
 use crate::normalise::Day;
 
-/// Class of a duration by its length.
+/// Class of a duration, based on its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
     Quarter,
@@ -18,7 +18,7 @@ pub enum Band {
     Year,
 }
 
-/// Returns the band of a length in days, or `None` for a length between the bands.
+/// Returns the band for a length in days, or `None` for a length between the bands.
 pub fn band(bands: &Bands, days: i32) -> Option<Band> {
     let named = [
         (bands.quarter, Band::Quarter),
@@ -32,38 +32,39 @@ pub fn band(bands: &Bands, days: i32) -> Option<Band> {
         .map(|(_, band)| band)
 }
 
-/// Fiscal calendar of a registrant, from the dates of its own figures only.
+/// A registrant's fiscal calendar, derived only from the dates of its own figures.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    /// Ends of fiscal years without gaps: reported ends, and projected ends between and beyond
-    /// them.
+    /// Ends of fiscal years without gaps. Includes reported ends, and projected ends between and
+    /// beyond them.
     boundaries: Vec<Day>,
-    /// Ends of every fiscal year that an annual report shows, including comparatives.
+    /// Ends of all fiscal years that an annual report shows, including comparatives.
     annual_ends: Vec<Day>,
-    /// Ends of every quarter that a quarterly report shows.
+    /// Ends of all quarters that a quarterly report shows.
     quarter_ends: Vec<Day>,
-    /// Ends of the own periods of quarterly reports.
+    /// Ends of the quarterly reports' own periods.
     own_quarter_ends: Vec<Day>,
     /// Sorted by family, end and start.
     variants: Vec<StartVariant>,
-    /// Transition periods and short first years of annual reports, as (end, start).
+    /// Transition periods and short first years in annual reports, as (end, start).
     transitions: Vec<(Day, Day)>,
-    /// Transition periods and short first years of quarterly reports, as (end, start).
+    /// Transition periods and short first years in quarterly reports, as (end, start).
     stubs: Vec<(Day, Day)>,
     /// Ends of durations in annual reports that fill the gap between two fiscal years, including
     /// comparatives.
     gap_ends: Vec<Day>,
-    /// Offset of the year label: 0, or -1 for companies that name a year after its first months.
+    /// Offset of the year label: 0, or -1 for companies that name a fiscal year after the calendar
+    /// year in which it begins.
     label_offset: i32,
 }
 
-/// Start of a period that differs by a few days from the start in most reports.
+/// Start of a period that differs by a few days from the start stated in most reports.
 #[derive(Debug, Clone, Copy)]
 struct StartVariant {
     family: Family,
     end: Day,
     start: Day,
-    /// Start in most reports.
+    /// Start stated in most reports.
     usual: Day,
 }
 
@@ -110,12 +111,12 @@ impl Calendar {
         evidence.finish(rules, reports, state_same_figure)
     }
 
-    /// Returns the name of the fiscal year that ends on a day.
+    /// Returns the name of the fiscal year that ends on a given day.
     fn label(&self, days: &CalendarDays, end: Day) -> i32 {
         end.plus(-days.label).civil().0 + self.label_offset
     }
 
-    /// Returns the fiscal year and quarter of a day.
+    /// Returns the fiscal year and quarter that a given day belongs to.
     fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod)> {
         let after = self
             .boundaries
@@ -130,9 +131,9 @@ impl Calendar {
         ))
     }
 
-    /// Returns the fiscal year and quarter of a year-to-date figure, by the year end before its
-    /// start. The year end comes from the company's calendar, or from annual reports for years
-    /// before a change of the calendar.
+    /// Returns the fiscal year and quarter of a year-to-date figure, based on the year end before
+    /// its start. The year end comes from the company's calendar. For years before a change of
+    /// calendar, it comes from annual reports.
     fn quarter_to_date(
         &self,
         days: &CalendarDays,
@@ -154,13 +155,13 @@ impl Calendar {
         year_of(&self.boundaries).or_else(|| year_of(&self.annual_ends))
     }
 
-    /// Returns true if any report states a start a few days off the usual one.
+    /// Returns true if any report states a start that is a few days off the usual start.
     pub fn has_variants(&self) -> bool {
         !self.variants.is_empty()
     }
 
-    /// Returns the start in most reports, for a period whose start is a few days off in one report.
-    /// Returns `None` if its start is the usual one.
+    /// Returns the start stated in most reports, for a period whose start is a few days off in one
+    /// report. Returns `None` if the given start is the usual one.
     pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
         let found = self
             .variants
@@ -176,8 +177,8 @@ impl Calendar {
         is_between(&self.annual_ends, days, start, end)
     }
 
-    /// Returns true if a transition period ends on a day that is not a year's end. The next year
-    /// begins on the following day, so that the day looks like a year's end. It is not one if
+    /// Returns true if a transition period ends on a day that is not a year end. The next year
+    /// begins on the following day, so the day looks like a year end. It is not a year end if
     /// another fiscal year has the same name.
     fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
         let is_same_year =
@@ -186,7 +187,7 @@ impl Calendar {
             self.annual_ends.binary_search(&day).is_ok()
                 && !self.annual_ends.iter().any(is_same_year)
         };
-        // The comparative balance of the next year may be dated on the month's last day.
+        // The next year's comparative balance may be dated on the last day of the month.
         let mut ends = self
             .transitions
             .iter()
@@ -195,7 +196,7 @@ impl Calendar {
         ends.any(|end| end.since(day).abs() <= days.same_end) && !is_year_end()
     }
 
-    /// Places a fiscal year or a transition that ends with the calendar.
+    /// Places a fiscal year or a transition period whose end matches the calendar.
     fn assign(&self, rules: &Rules, series: Series, end: Day) -> Placement {
         let fiscal_period = if series == Series::Transition {
             FiscalPeriod::Tp
@@ -211,7 +212,7 @@ impl Calendar {
         }
     }
 
-    /// Places a year that does not end with the calendar.
+    /// Places a year whose end does not match the calendar.
     fn assign_off(&self, rules: &Rules, end: Day) -> Placement {
         let fiscal_year = self.label(&rules.days, end);
         Placement::Assigned {
@@ -246,8 +247,8 @@ impl Calendar {
                     self.assign(rules, Series::Annual, end)
                 }
             }
-            // Quarters in an annual report are not figures of quarterly reports; twelve months in a
-            // quarterly report are not a fiscal year.
+            // Quarters in an annual report are not figures from quarterly reports, and twelve
+            // months in a quarterly report are not a fiscal year.
             (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
             (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
             (_, None) if length > rules.bands.since_inception => Placement::Passed,
@@ -284,7 +285,7 @@ impl Calendar {
         }
     }
 
-    /// Places an instant. `has_other` returns true if the measure has a figure at another day.
+    /// Places an instant. `has_other` returns true if the measure has a figure on another day.
     pub fn place_instant(
         &self,
         rules: &Rules,
@@ -307,7 +308,7 @@ impl Calendar {
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
                 None => Placement::Unassigned("off_period_end"),
             },
-            // Every quarterly report repeats the balance at the last year's end.
+            // Every quarterly report repeats the balance at the end of the previous year.
             Family::Quarterly
                 if self.annual_ends.binary_search(&day).is_ok()
                     && self.own_quarter_ends.binary_search(&day).is_err() =>
@@ -335,7 +336,7 @@ impl Calendar {
         }
     }
 
-    /// Places a report, and with it its cover page, by the end of its own period.
+    /// Places a report, along with its cover page, by the end of the report's own period.
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else {
             return Placement::Unassigned("no_period_end");
@@ -353,7 +354,8 @@ impl Calendar {
     }
 }
 
-/// Returns true if a duration begins the day after a fiscal year's end and ends with another one.
+/// Returns true if a duration begins on the day after a fiscal year end and ends with another
+/// fiscal year end.
 fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) -> bool {
     let adjoins = |day: Day| {
         nearest(annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant)
@@ -361,7 +363,7 @@ fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) ->
     adjoins(start.plus(-1)) && adjoins(end)
 }
 
-/// Returns the quarter by the days elapsed since the end of a fiscal year.
+/// Returns the quarter, based on the days elapsed since the end of a fiscal year.
 fn quarter_after(days: &CalendarDays, elapsed: i32) -> FiscalPeriod {
     match elapsed {
         _ if elapsed <= days.q1 => FiscalPeriod::Q1,
@@ -371,29 +373,29 @@ fn quarter_after(days: &CalendarDays, elapsed: i32) -> FiscalPeriod {
     }
 }
 
-/// Returns the nearest day of a sorted list.
+/// Returns the nearest day in a sorted list.
 fn nearest(days: &[Day], day: Day) -> Option<Day> {
     let after = days.partition_point(|known| *known < day);
     let around = days[after.saturating_sub(1)..].iter().take(2);
     around.copied().min_by_key(|known| known.since(day).abs())
 }
 
-/// Year end with its weight.
+/// A year end with its weight.
 type Weighed = (Day, u32);
 
-/// Weights of the evidence for a year end. Any number of weak signs weighs less than one annual
-/// report that states a year.
+/// Weights for the evidence of a year end. Any number of weak indications weighs less than one
+/// annual report that states a year.
 const OWN_YEAR: u32 = 1_000_000;
 const OWN_SHORT_YEAR: u32 = 1_000;
 
-/// Start of a duration as one report states it.
+/// Start of a duration as stated in one report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ReportedStart {
     family: Family,
     end: Day,
     start: Day,
     report: u32,
-    /// True if the report states another end.
+    /// True if the report states a different end.
     has_other_end: bool,
 }
 
@@ -402,16 +404,17 @@ struct Evidence {
     year_ends: Vec<Weighed>,
     annual_ends: Vec<Day>,
     quarter_ends: Vec<Day>,
-    /// Report, end and start of durations that end with a report's own period and are shorter than
-    /// a year (annual) or in no band (quarterly).
+    /// Report, end and start of each duration that ends with a report's own period and is too
+    /// short. In annual reports, this means shorter than a year; in quarterly reports, not in any
+    /// band.
     short: Vec<(u32, Day, Day)>,
-    /// Annual reports with a full year at the end of their own period.
+    /// Annual reports with a full year that ends with the report's own period.
     with_year: Vec<u32>,
-    /// Quarterly reports with a duration of some band at the end of their own period.
+    /// Quarterly reports with a duration in some band that ends with the report's own period.
     with_quarter: Vec<u32>,
-    /// Day before the start of a quarterly report's year-to-date figure, and the report.
+    /// Day before the start of a quarterly report's year-to-date figure, with the report.
     ytd_starts: Vec<(Day, u32)>,
-    /// Day before the start of a quarterly report's quarter, and the report.
+    /// Day before the start of a quarterly report's quarter, with the report.
     quarter_starts: Vec<(Day, u32)>,
     starts: Vec<ReportedStart>,
     range: Option<(Day, Day)>,
@@ -546,13 +549,13 @@ impl Evidence {
         }
     }
 
-    /// Returns year ends without gaps over all dates of the figures.
+    /// Returns year ends without gaps, covering all dates of the figures.
     fn boundaries(mut self, days: &CalendarDays) -> Vec<Day> {
         let Some((first, last)) = self.range else {
             return Vec::new();
         };
-        // Quarterly reports show a change of the calendar before the first annual report does. Two
-        // of them are sufficient evidence.
+        // Quarterly reports show a change of calendar before the first annual report does. Two
+        // quarterly reports are sufficient evidence.
         self.ytd_starts.sort_unstable();
         self.ytd_starts.dedup();
         let shown = self
@@ -589,7 +592,7 @@ impl Evidence {
     }
 }
 
-/// Returns the longest duration of each report that qualifies, as (end, start), in order. `short`
+/// Returns the longest duration in each report that qualifies, as (end, start), in order. `short`
 /// is sorted by report, end and start.
 fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(Day, Day)> {
     let of_reports = short
@@ -603,8 +606,9 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
     longest
 }
 
-/// Finds durations of a predecessor, as (end, start): the same report states a duration shorter
-/// than a quarter that begins the day after and ends with the report's own period.
+/// Finds a predecessor's durations, as (end, start). A duration is a predecessor's if the same
+/// report states another duration that is shorter than a quarter, begins on the next day and ends
+/// with the report's own period.
 fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> Vec<(Day, Day)> {
     let is_successor = |stated: &&ReportedStart| {
         reports[stated.report as usize].primary_end == Some(stated.end)
@@ -620,8 +624,8 @@ fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> 
     starts.iter().filter(is_successor).flat_map(of).collect()
 }
 
-/// Finds starts that are a few days off the usual start of the same end. Includes starts further
-/// off if another report states the same figure from there.
+/// Finds starts that are a few days off the usual start for the same end. Includes starts that are
+/// further off if another report states the same figure from that start.
 fn variants(
     mut starts: Vec<ReportedStart>,
     days: &CalendarDays,
@@ -663,10 +667,10 @@ fn variants(
     variants
 }
 
-/// Returns the start that most figures have; of equally frequent ones, the first reported. If
-/// reports state different ends, returns the start of the latest report that states the period's
-/// end, so that both days come from one report. For starts far apart, the latest report decides
-/// too.
+/// Returns the start that most figures have, or the first reported of several equally frequent
+/// starts. If reports state different ends, returns the start from the latest report that states
+/// the period's end, so that both days come from the same report. The latest report also decides
+/// between starts that are far apart.
 fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
     if is_far || near.iter().any(|stated| stated.has_other_end) {
         return near
@@ -680,7 +684,7 @@ fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
         .map(|same| same[0].start)
 }
 
-/// Merges near days into the day with the greatest weight.
+/// Merges nearby days into the day with the greatest weight.
 fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     weighed.sort_unstable();
     let mut known: Vec<Weighed> = Vec::new();
@@ -703,9 +707,9 @@ fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     known.into_iter().map(|(day, _)| day).collect()
 }
 
-/// Projects the year ends between two known ones. Divides the gap evenly if it consists of whole
-/// years. Otherwise projects back from the later one, because a company that changed its calendar
-/// restates the past to the new one.
+/// Projects the year ends between two known year ends. Divides the gap evenly if it consists of
+/// complete years. Otherwise projects back from the later year end, because a company that changed
+/// its calendar restates the past according to the new one.
 fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
     let gap = to.since(from);
     let years = (gap + YEAR / 2) / YEAR;
@@ -718,7 +722,7 @@ fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
 }
 
 /// Returns -1 if almost all of the company's own annual reports are stamped with the year before
-/// the one that the date gives.
+/// the one given by the date.
 fn label_offset(
     rule: &LabelOffset,
     days: &CalendarDays,
@@ -742,8 +746,8 @@ fn label_offset(
     }
 }
 
-/// Places a quarter. A fourth quarter has no report: after a change of the calendar, such a quarter
-/// belongs to the transition.
+/// Places a quarter. A fourth quarter has no quarterly report. After a change of calendar, such a
+/// quarter belongs to the transition period.
 fn assigned_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
     let is_ytd = false;
     assigned_duration(fiscal_year, fiscal_period, is_ytd)

@@ -1,4 +1,4 @@
-//! Collects the facts of one registrant that can serve a measure.
+//! Collects one registrant's facts that can serve as figures for a measure.
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::calendar::Calendar;
@@ -8,18 +8,18 @@ use crate::datasets::sec::financials::period::NO_START;
 use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 
-/// Facts that can serve a measure.
+/// Facts that can serve as figures for a measure.
 pub struct Candidates {
     /// Sorted candidates by measure.
     pub by_measure: Vec<Vec<CandidateFact>>,
-    /// By measure: true for annual and for quarterly reports that state it in another unit.
+    /// By measure: whether annual and quarterly reports state the measure in another unit.
     pub other_unit: Vec<[bool; 2]>,
     /// True if a periodic report tags the cover page.
     pub has_cover: bool,
 }
 
 impl Candidates {
-    /// Collects facts of periodic reports in the unit of each measure that uses their concept.
+    /// Collects facts from periodic reports in the unit of each measure that uses their concept.
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
         let mut by_measure: Vec<Vec<CandidateFact>> = vec![Vec::new(); rules.measures.len()];
         let mut other_unit = vec![[false; 2]; rules.measures.len()];
@@ -50,7 +50,7 @@ impl Candidates {
                 }
             }
         }
-        // Facts of a concept are nearly sorted, which this sort exploits.
+        // A concept's facts are nearly sorted, which this sort exploits.
         by_measure
             .iter_mut()
             .for_each(|candidates| candidates.sort());
@@ -61,8 +61,8 @@ impl Candidates {
         }
     }
 
-    /// Replaces the ends of figures and reports by one end per period, if reports state it
-    /// differently. Days of cover pages are not ends.
+    /// Replaces the ends of figures and reports with a single end per period, if reports state the
+    /// end differently. Cover page dates are not ends.
     pub fn unify_ends(&mut self, rules: &Rules, reports: &mut [Report]) {
         let ends = Ends::new(rules, reports, &self.by_measure);
         if ends.are_unique() {
@@ -87,8 +87,8 @@ impl Candidates {
         }
     }
 
-    /// Replaces starts that are a few days off by the start in most reports, so that one period has
-    /// one history.
+    /// Replaces starts that are a few days off with the start stated in most reports, so that each
+    /// period has a single history.
     pub fn unify_starts(&mut self, calendar: &Calendar, reports: &[Report]) {
         if !calendar.has_variants() {
             return;

@@ -1,6 +1,7 @@
-//! Compares an observation with earlier ones: equal, rounded, restated, recast by a split, of
-//! another scope, or off by a factor such as a thousand. Decides if it supersedes them. Accepts a
-//! split only if most share figures of the same report moved by it.
+//! Compares an observation with earlier observations. The result is equal, rounded, restated,
+//! recast by a split, of a different scope, or off by a factor such as a thousand. Also decides
+//! whether the observation supersedes earlier ones. Accepts a split only if most share figures in
+//! the same report changed by its ratio.
 
 use std::cell::OnceCell;
 
@@ -13,7 +14,7 @@ use crate::datasets::sec::financials::report::{
 };
 use crate::datasets::sec::financials::settings::{Kind, Measure, Restatement, Rules};
 
-/// Compares observations of one registrant.
+/// Compares one registrant's observations.
 pub struct Comparer<'a> {
     rules: &'a Rules,
     facts: &'a [Fact],
@@ -38,8 +39,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Compares `new` with the earlier observations of the same period. `conflicts` are those of
-    /// the registrant, including those of `new`.
+    /// Compares `new` with the earlier observations for the same period. `conflicts` contains the
+    /// registrant's conflicts, including those of `new`.
     pub fn compare(
         &self,
         measure: &Measure,
@@ -79,8 +80,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Compares with the last superseding observation of the same concept, otherwise with the last
-    /// superseding observation.
+    /// Compares with the last superseding observation for the same concept. If there is none,
+    /// compares with the last superseding observation for any concept.
     fn change(
         &self,
         measure: &Measure,
@@ -109,16 +110,16 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Returns true if two figures differ by less than one unit of the coarser filing's scale, or
-    /// of a much coarser figure. Text sections state figures in billions that the statements state
-    /// in millions.
+    /// Returns true if two figures differ by less than one unit in the scale of the coarser filing,
+    /// or of a much coarser figure. Text sections state figures in billions that the statements
+    /// state in millions.
     fn is_rounding(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
         let rules = &self.rules.restatement;
         let difference = Amount((old.value.0 - new.value.0).abs());
         if !matches!(unit, Unit::Usd | Unit::Shares) {
             return difference < rules.per_share_unit;
         }
-        // No figure is coarser than this, so that most comparisons need no look at the filings.
+        // No figure is coarser than this, so most comparisons do not need to look at the filings.
         if is_far(old.value, new.value) && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
@@ -139,8 +140,8 @@ impl<'a> Comparer<'a> {
     }
 
     /// Returns true if `new` repeats an earlier figure, rounded to the nearest multiple of its last
-    /// digit. It must also be much coarser than most figures of the report: then it comes from a
-    /// note, not from the statement.
+    /// digit. The figure must also be much coarser than most figures in the report, which shows
+    /// that it comes from a note rather than the statement.
     fn is_coarse_repetition(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
         let is_repeated = new.value.0 != 0
             && old.value != new.value
@@ -160,8 +161,8 @@ impl<'a> Comparer<'a> {
             .get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement))
     }
 
-    /// Returns true if the same split moved most of the report's per-share figures and share counts
-    /// that earlier reports state too.
+    /// Returns true if the same split changed most of the report's per-share figures and share
+    /// counts that earlier reports also state.
     fn is_corroborated(&self, report: u32, split: Split) -> bool {
         let rules = &self.rules.restatement;
         let family = |report: u32| self.reports.list[report as usize].family;
@@ -194,13 +195,14 @@ impl<'a> Comparer<'a> {
                 }
             }
         }
-        // The figure itself is among them, so that another one must have moved too.
+        // The figure itself is included in the count, so at least one other figure must have
+        // changed too.
         moved > 1 && moved * 2 > compared
     }
 }
 
-/// Returns true if two figures differ by at least 1 % of the larger. Rounding does not explain such
-/// a difference.
+/// Returns true if two figures differ by at least 1 % of the larger figure. Rounding does not
+/// explain such a difference.
 fn is_far(old: Amount, new: Amount) -> bool {
     (old.0 - new.0).abs() >= old.0.abs().max(new.0.abs()) / 100
 }
@@ -234,7 +236,7 @@ impl Comparison {
 }
 
 /// Returns true if a later figure includes noncontrolling interest although its concept excludes
-/// it: the first report states the same value under the wider concept.
+/// it. In that case, the first report states the same value under the wider concept.
 fn states_wider_scope(
     measure: &Measure,
     first: &Observation,
@@ -255,8 +257,8 @@ fn states_wider_scope(
             .any(|(concept, value)| *value == new.value && is_wider(*concept))
 }
 
-/// Returns true if one of the two reports states both figures, under different concepts. The later
-/// figure then shows another concept and restates nothing.
+/// Returns true if one of the two reports states both figures, under different concepts. In that
+/// case, the later figure belongs to a different concept and does not restate anything.
 fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
     let states = |observation: &Observation, value: Amount| {
         conflicts[observation.conflicts()]
@@ -266,19 +268,20 @@ fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amou
     first.concept != new.concept && (states(first, new.value) || states(new, first.value))
 }
 
-/// Returns true if a figure is another one, rounded to the nearest multiple of its own last digit.
+/// Returns true if a figure is another figure rounded to the nearest multiple of its own last
+/// digit.
 fn is_nearest_multiple(exact: Amount, rounded: Amount) -> bool {
     (exact.0 - rounded.0).abs() * 2 <= power_of_ten(trailing_zeros(rounded, MAX_ZEROS)).0
 }
 
-/// Split ratio in tenths (shares after for shares before), and its direction.
+/// Split ratio in tenths (shares after the split per share before), and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     tenths: i128,
     is_reverse: bool,
 }
 
-/// Returns true if one figure is the other times a factor such as a thousand.
+/// Returns true if one figure equals the other multiplied by a factor such as a thousand.
 fn is_scale_factor(rules: &Restatement, a: Amount, b: Amount) -> bool {
     if a.0.signum() != b.0.signum() {
         return false;
@@ -306,7 +309,7 @@ fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option
         .filter(|split| moves_by(rules, unit, old, new, *split))
 }
 
-/// Returns the larger figure, and the smaller one times the ratio, both in tenths.
+/// Returns the larger figure, and the smaller figure multiplied by the ratio, both in tenths.
 fn scaled(unit: Unit, old: Amount, new: Amount, split: Split) -> (i128, i128) {
     let grows = split.is_reverse == (unit == Unit::UsdPerShare);
     let (small, large) = if grows { (old, new) } else { (new, old) };
@@ -319,7 +322,7 @@ fn distance(unit: Unit, old: Amount, new: Amount, split: Split) -> i128 {
 }
 
 /// Returns true if the figures differ by the split's ratio. Per-share figures are rounded to cents
-/// before and after, which matters for small ones.
+/// before and after the split, which matters for small figures.
 fn moves_by(rules: &Restatement, unit: Unit, old: Amount, new: Amount, split: Split) -> bool {
     let (large, small) = scaled(unit, old, new, split);
     let off = (large - small).abs();

@@ -1,5 +1,5 @@
 //! Checks figures against each other: balances, earnings per share, quarters and years to date,
-//! scales, share counts and dates. Contradicting figures are published with a warning, never
+//! scales, share counts and dates. Contradictory figures are published with a warning, never
 //! changed.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::datasets::sec::financials::report_facts::ReportFacts;
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::warnings::Warning;
 
-/// Runs the checks between records, and of dates against each other. Contradicting figures are
+/// Runs the checks between records, and the checks between dates. Contradictory figures are
 /// published with a warning, never changed.
 ///
 /// # Source
@@ -53,7 +53,7 @@ struct View<'a> {
     reports: &'a [Report],
     report_facts: &'a ReportFacts,
     periods: &'a [Period],
-    /// Index ranges of each measure's periods.
+    /// Index ranges of the periods, by measure.
     ranges: Vec<Range<usize>>,
     observations: &'a mut [Observation],
 }
@@ -117,7 +117,7 @@ impl View<'_> {
             let total = self
                 .beside(checks.liabilities_and_equity, period)
                 .map(|other| self.observations[other].value);
-            // One report states both on the same scale, so that they must be equal to the last
+            // One report states both figures on the same scale, so they must be equal to the last
             // digit.
             self.warn(
                 latest,
@@ -135,8 +135,9 @@ impl View<'_> {
         }
     }
 
-    /// Warns about liabilities that, with equity, noncontrolling and temporary equity, miss the
-    /// total, unless an untagged line can explain it.
+    /// Warns about liabilities if their sum with equity, noncontrolling interest and temporary
+    /// equity does not equal the total. Does not warn if an untagged line can explain the
+    /// difference.
     fn liabilities(&mut self) {
         let checks = &self.rules.checks;
         for position in self.ranges[checks.liabilities].clone() {
@@ -222,7 +223,7 @@ impl View<'_> {
     }
 
     /// Warns about a figure that is a thousand or a million times smaller or larger than the
-    /// figures of the same period in other years.
+    /// figures for the same period in other years.
     fn scales(&mut self) {
         for measure in self
             .rules
@@ -275,7 +276,7 @@ impl View<'_> {
 
     fn is_off_scale(&self, value: Amount, median: i128) -> bool {
         // A small figure in whole thousands did not lose a factor of a thousand, because earnings
-        // can be near zero.
+        // may be near zero.
         if value.0.abs() < median && value.0 % (ONE * 1_000) == 0 {
             return false;
         }
@@ -291,8 +292,9 @@ impl View<'_> {
                 .any(|scaled| scaled <= large * factor && scaled * factor >= large)
     }
 
-    /// Warns about quarters that do not sum to the year to date, both as first and as last
-    /// reported. Quarters and totals of different vintages differ by restatements between them.
+    /// Warns about quarters that do not add up to the year to date, both as first and as last
+    /// reported. Quarters and totals from different vintages differ because of restatements between
+    /// them.
     fn quarters(&mut self) {
         for measure in self.rules.calendar.clone() {
             let range = self.ranges[measure].clone();
@@ -310,7 +312,7 @@ impl View<'_> {
     }
 
     /// Returns true if a year-to-date figure is not the sum of its quarters. Returns false if a
-    /// quarter is missing or has another concept. `start` is the index of the measure's first
+    /// quarter is missing or has a different concept. `start` is the index of the measure's first
     /// period.
     fn disagrees(
         &self,
@@ -343,8 +345,8 @@ impl View<'_> {
             && (sum - total.value.0).abs() * 100 > larger * self.rules.checks.quarter_sum_percent
     }
 
-    /// Warns about counts a hundred times smaller or larger than the last accepted one. A count
-    /// becomes the accepted one if the next count agrees with it.
+    /// Warns about share counts a hundred times smaller or larger than the last accepted count. A
+    /// count is accepted if the next count agrees with it.
     fn share_counts(&mut self) {
         let factor = self.rules.checks.share_jump_factor;
         let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
@@ -352,7 +354,7 @@ impl View<'_> {
             .periods(self.rules.checks.shares_outstanding)
             .iter()
             .map(Period::latest);
-        // A count that its own report contradicts is no evidence for the next.
+        // A count that its own report contradicts is not evidence for the next count.
         let mut counts: Vec<usize> = of_latest
             .filter(|observation| {
                 !self.observations[*observation]
@@ -389,8 +391,8 @@ impl View<'_> {
 
 const ONE: i128 = 10_000_000_000;
 
-/// Returns true if a figure is within a hundred times of a neighbour in the list. This excludes a
-/// factor of a thousand between them.
+/// Returns true if a figure is within a factor of a hundred of a neighbour in the list. This
+/// excludes a factor of a thousand between the two.
 fn is_near_neighbour(values: &[i128], index: usize) -> bool {
     let value = values[index];
     let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
@@ -398,7 +400,7 @@ fn is_near_neighbour(values: &[i128], index: usize) -> bool {
     before.is_some_and(is_near) || values.get(index + 1).is_some_and(is_near)
 }
 
-/// Returns the median of up to three figures on either side, if at least three exist.
+/// Returns the median of up to three figures on each side, if at least three figures exist.
 fn median_around(values: &[i128], index: usize) -> Option<i128> {
     let from = index.saturating_sub(3);
     let to = (index + 4).min(values.len());

@@ -1,5 +1,6 @@
-//! Chooses among the concepts under which one report states figures for the same period: the first
-//! of the measure's list that is tagged nearly as often as the most used one.
+//! Chooses among several concepts under which a report states figures for the same period. The
+//! result is the first concept in the measure's list that is tagged nearly as often as the most
+//! frequently used concept.
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::observation::{CandidateFact, same_period};
@@ -8,22 +9,23 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Measure, Part, Persistence, Rules};
 use crate::normalise::Day;
 
-/// Days of a year, for the comparative period.
+/// Days in a year, for the comparative period.
 const YEAR: i32 = 365;
 
-/// Counts how often each concept of a measure is tagged with a nonzero value at the end of the
-/// reports' own periods. Every report has face-statement totals, but not stray sub-totals.
+/// Counts how often each of a measure's concepts is tagged with a nonzero value at the end of the
+/// reports' own periods. Totals from the face of the statements occur in every report, but stray
+/// subtotals do not.
 pub struct Usage<'a> {
-    /// Candidates of the measure, sorted by period and report.
+    /// The measure's candidates, sorted by period and report.
     candidates: &'a [CandidateFact],
     facts: &'a [Fact],
-    /// Sorted; empty if only one concept is tagged.
+    /// Tags, sorted; empty if only one concept is tagged.
     tagged: Vec<Tag>,
-    /// Reports that tag a total beside a concept that may name a part of it, by filing date.
+    /// Reports that tag both a total and a concept that may name a part of it, by filing date.
     totals: Vec<ReportedTotal>,
 }
 
-/// Concept that a report tags.
+/// A concept that a report tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Tag {
     rank: u16,
@@ -32,7 +34,8 @@ struct Tag {
     family: Family,
 }
 
-/// Report that tags a total and a possible part of it, and a flag for a larger total.
+/// A report that tags a total and a possible part of it, with a flag that is true if the total is
+/// larger.
 #[derive(Debug, Clone, Copy)]
 struct ReportedTotal {
     filed: Day,
@@ -40,8 +43,8 @@ struct ReportedTotal {
 }
 
 impl<'a> Usage<'a> {
-    /// Counts over all reports of both families. Counts nothing if only one concept is tagged,
-    /// because no choice is necessary then.
+    /// Counts across all reports in both families. Counts nothing if only one concept is tagged,
+    /// because no choice is necessary in that case.
     pub fn new(
         measure: &Measure,
         candidates: &'a [CandidateFact],
@@ -92,13 +95,13 @@ impl<'a> Usage<'a> {
         self.facts[candidate.fact as usize].value.0
     }
 
-    /// Returns true if any report tags a concept for its own period.
+    /// Returns true if any report tags a concept for the report's own period.
     pub fn is_tagged(&self, rank: u16) -> bool {
         self.tagged.iter().any(|tag| tag.rank == rank)
     }
 
-    /// Returns the reports that tag a total beside a part, once each. `own` has the figures of the
-    /// reports' own periods.
+    /// Returns the reports that tag both a total and a part of it, once each. `own` contains the
+    /// figures for the reports' own periods.
     fn reported_totals(
         &self,
         part: &Part,
@@ -128,7 +131,7 @@ impl<'a> Usage<'a> {
         totals.collect()
     }
 
-    /// Returns true if the chosen figure is a part of a total that the company states in other
+    /// Returns true if the chosen figure is part of a total that the company states in other
     /// reports but not in this one.
     pub fn is_part_of_a_total(
         &self,
@@ -161,8 +164,8 @@ impl<'a> Usage<'a> {
         all >= part.min_reports && larger * 100 >= all * rule.percent
     }
 
-    /// Counts the reports filed around a day that tag the concept: all of them, or those of a
-    /// family.
+    /// Counts the reports filed around a given day that tag the concept, either in all families or
+    /// in one family.
     fn around(&self, rank: u16, filed: Day, days: i32, family: Option<Family>) -> usize {
         let from = self
             .tagged
@@ -197,14 +200,15 @@ impl<'a> Usage<'a> {
             .any(is_year_before)
     }
 
-    /// Returns the index of the concept that is used, among those that one report states for one
-    /// period. `candidates` is in the order of the measure's list and not empty.
+    /// Returns the index of the concept to use, among those that one report states for one period.
+    /// `candidates` is in the order of the measure's list and not empty.
     ///
-    /// Drops a zero beside another figure, and a last resort beside another concept. Unless the
-    /// measure goes by order, drops a concept without a comparative beside one that has it: the
-    /// note of a new standard states one year, the statement two. Among the remaining concepts, the
-    /// first in the list wins that is tagged nearly as often as the most used one. All reports
-    /// count, or those of the same family.
+    /// Drops a zero if there is another figure, and a last resort if there is another concept.
+    /// Unless the measure goes by list order, drops a concept without a comparative if another
+    /// concept has one: a note about a new standard covers one year, whereas the statement covers
+    /// two. Among the remaining concepts, the result is the first in the list that is tagged nearly
+    /// as often as the most frequently used one. Either all reports count, or only those in the
+    /// same family.
     pub fn choose(
         &self,
         rules: &Rules,

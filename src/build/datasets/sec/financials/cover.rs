@@ -1,5 +1,5 @@
-//! Selects share counts of cover pages: one per report, placed at the end of the report's own
-//! period although it was counted later. Never compares counts as of different dates.
+//! Selects share counts from cover pages: one per report, placed at the end of the report's own
+//! period although the shares were counted later. Never compares counts as of different dates.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change};
@@ -10,12 +10,13 @@ use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
-/// Issue code of a count that the report's own figures contradict.
+/// Issue code for a count that contradicts the report's own figures.
 pub const CONTRADICTED: &str = "share_count_contradicted";
 
-/// Selects counts of the cover page: one for each report, as of the cover's date, at the end of the
-/// report's own period. For a report without such a count, uses the balance-sheet count at that
-/// end. Never compares counts as of different dates.
+/// Selects share counts from cover pages. Each report gets one count, as of the cover page's date,
+/// placed at the end of the report's own period. If a report does not have such a count, the
+/// balance-sheet count at that end is used instead. Counts as of different dates are never
+/// compared.
 pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[CandidateFact]) {
     let mut by_report = of_measure.to_vec();
     by_report.sort_by_key(|candidate| candidate.report);
@@ -144,19 +145,19 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     }
 }
 
-/// Confidence in a share count.
+/// Doubt about a share count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
     None,
-    /// Published with a warning.
+    /// The count is published with a warning.
     Warned,
-    /// Not published.
+    /// The count is not published.
     Refused,
 }
 
-/// Figures that imply a number of shares.
+/// Figures from which a number of shares can be derived.
 struct ImpliedShareCounts {
-    /// Weighted shares of the report's own period.
+    /// Weighted shares for the report's own period.
     weighted: Option<i128>,
     /// Net income divided by earnings per share, for the report's own period.
     earnings: Option<i128>,
@@ -169,7 +170,7 @@ impl ImpliedShareCounts {
         let checks = &selection.rules.checks;
         let end = selection.reports[report as usize].primary_end;
         let value = |candidate: &CandidateFact| selection.facts[candidate.fact as usize].value.0;
-        // The shortest duration is the nearest to the count.
+        // The shortest duration is nearest to the date of the count.
         let of_report = |measure: usize| {
             let of_measure = &selection.candidates[measure];
             let from = of_measure.partition_point(|candidate| Some(candidate.end) < end);
@@ -220,8 +221,8 @@ impl ImpliedShareCounts {
             })
     }
 
-    /// Returns true if both figures of the report itself contradict a count, for example because it
-    /// covers one class of stock.
+    /// Returns true if both figures from the report itself contradict a count. This happens, for
+    /// example, if the count covers only one class of stock.
     fn contradict(&self, rules: &Rules, count: Amount) -> bool {
         let differs = |implied: i128| {
             count.0.max(implied) * 100
@@ -233,12 +234,12 @@ impl ImpliedShareCounts {
     }
 }
 
-/// Returns the newest count dated on or before the filing date; without one, the newest count of
-/// all.
+/// Returns the newest count dated on or before the filing date. If there is none, returns the
+/// newest count overall.
 fn newest(candidates: &[CandidateFact], filed: Day) -> Option<usize> {
     let positions = 0..candidates.len();
-    // The last of equal elements is the maximum: reverse the order, so that the first concept in
-    // the list wins.
+    // `max_by_key` returns the last of several equal elements. The order is reversed so that the
+    // first concept in the list wins.
     positions.rev().max_by_key(|position| {
         (
             candidates[*position].end <= filed,

@@ -1,5 +1,6 @@
-//! Unifies last days of one period that reports state a few days apart. One report dates the end of
-//! the fiscal year on the month's last day, the next on a nearby Sunday. The latest report decides.
+//! Unifies end dates that reports state a few days apart for the same period. One report dates the
+//! fiscal year end on the last day of the month, and the next report on a nearby Sunday. The latest
+//! report decides.
 
 use crate::datasets::sec::financials::calendar::{Band, band};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -8,14 +9,14 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::normalise::Day;
 
-/// Ends of periods as stated by reports of each family.
+/// Period ends as stated in the reports of each family.
 #[derive(Debug, Default)]
 pub struct Ends {
     annual: Vec<StatedEnd>,
     quarterly: Vec<StatedEnd>,
 }
 
-/// Day that a report states as the end of a period, and the period's unified end.
+/// A day that a report states as the end of a period, with the period's unified end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct StatedEnd {
     day: Day,
@@ -23,8 +24,8 @@ struct StatedEnd {
 }
 
 impl Ends {
-    /// Reads the ends from durations as long as a period of their reports' series. Balances follow
-    /// these ends.
+    /// Reads the ends from durations that are as long as a period in their report's series.
+    /// Balances follow these ends.
     pub fn new(rules: &Rules, reports: &[Report], by_measure: &[Vec<CandidateFact>]) -> Self {
         let (mut annual, mut quarterly) = (Vec::new(), Vec::new());
         let durations = rules
@@ -62,8 +63,8 @@ impl Ends {
             .all(|stated| stated.day == stated.end)
     }
 
-    /// Returns the end of the period for which a report of the family states a day. Returns the day
-    /// itself if no other day is stated.
+    /// Returns the end of the period for which a report in the family states a day. Returns the day
+    /// itself if no other day is stated for the period.
     pub fn period_end(&self, family: Family, day: Day) -> Day {
         let find = |stated: &[StatedEnd]| {
             stated
@@ -79,7 +80,7 @@ impl Ends {
         find(own).or_else(|| find(other)).unwrap_or(day)
     }
 
-    /// Replaces a candidate's end by the end of its period. Returns true if this changes the day.
+    /// Replaces a candidate's end with the end of its period. Returns true if this changes the end.
     pub fn unify(&self, family: Family, candidate: &mut CandidateFact) -> bool {
         let end = self.period_end(family, candidate.end);
         let is_other =
@@ -91,8 +92,8 @@ impl Ends {
     }
 }
 
-/// Maps each day to the nearby day that a later report states. `stated` has days with the reports
-/// that state them.
+/// Maps each day to the nearby day that a later report states. `stated` contains days with the
+/// reports that state them.
 fn unified(mut stated: Vec<(Day, u32)>, same_period: i32) -> Vec<StatedEnd> {
     stated.sort_unstable();
     stated.dedup();
@@ -149,7 +150,7 @@ mod tests {
                 same("2015-11-08", "2015-11-08")
             ]
         );
-        // Remaining ends are more than a week apart.
+        // The remaining ends are more than a week apart.
         let chain = stated(&[
             ("2015-10-25", 1),
             ("2015-10-31", 3),

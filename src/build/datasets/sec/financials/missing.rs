@@ -1,5 +1,5 @@
-//! Determines reasons for absent figures: the outcome of a member of the archive, metrics that its
-//! registrant never reported in a series, and periods of reports that the archive lacks.
+//! Determines reasons for absent figures: the outcome for a member of the archive, metrics that the
+//! registrant never reported in a series, and periods whose reports are missing from the archive.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,20 @@ use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::normalise::Day;
 use pubdata_core::ids::AccessionNumber;
 
-/// Metric without a figure in a series or in one of its periods, with the reason.
+/// A metric without a figure in an entire series or in one of its periods, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub measure: usize,
     pub series: Series,
-    /// Report whose period has no figure; `None` if the whole series has none.
+    /// Report whose period has no figure; `None` if the entire series has none.
     pub filing: Option<MissingFiling>,
     pub reason: &'static str,
-    /// Other concepts of the line that the company tags, each with the value of the newest period.
+    /// Other concepts for the line that the company tags, each with its value for the newest
+    /// period.
     pub others: Vec<(u16, Amount)>,
 }
 
-/// Report that was filed and whose figures the archive lacks.
+/// A report that was filed but whose figures are missing from the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingFiling {
     pub fiscal_year: i32,
@@ -65,8 +66,8 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
     company.taxonomies.iter().any(|known| known == taxonomy)
 }
 
-/// Returns true if a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or
-/// 40-F.
+/// Returns true if a registrant reports as a foreign private issuer, either under IFRS or on Form
+/// 20-F or 40-F.
 fn is_foreign(company: &CompanyFacts, filings: &[Filing]) -> bool {
     let is_ifrs = !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full");
     let files_periodic = filings
@@ -80,7 +81,7 @@ fn is_on_foreign_forms(company: &CompanyFacts, filings: &[Filing]) -> bool {
         || filings.iter().any(|filing| filing.form.is_foreign())
 }
 
-/// Returns the outcome for a member: published, or the reason why not.
+/// Returns the outcome for a member: published, or the reason why it is not published.
 pub fn outcome(
     rules: &Rules,
     company: &CompanyFacts,
@@ -110,7 +111,7 @@ pub fn outcome(
     }
 }
 
-/// Registrant whose figures have been selected.
+/// A registrant whose figures have been selected.
 pub struct Registrant<'a> {
     pub rules: &'a Rules,
     pub company: &'a CompanyFacts,
@@ -124,7 +125,7 @@ pub struct Registrant<'a> {
 
 impl Registrant<'_> {
     /// Returns the metrics that were never reported in the annual or the quarterly series, and the
-    /// periods whose report the archive lacks.
+    /// periods whose reports are missing from the archive.
     pub fn missing(&self) -> Vec<Missing> {
         let lacking = self.filings_not_in_archive();
         let mut missing = Vec::new();
@@ -171,12 +172,13 @@ impl Registrant<'_> {
     }
 
     /// Returns the reason why a metric has no figure in any report of a family, and the other
-    /// concepts of its line.
+    /// concepts for its line.
     ///
     /// A missing share count is `multi_class` if periodic reports tag their cover page and none of
     /// them ever states a count without dimensions. The count is a required element of the cover
-    /// page, so that it must be tagged by class of stock, which the archive omits. Without a tagged
-    /// cover page the reason is `not_tagged`: the count may be tagged by class or not at all.
+    /// page, so it must be tagged by class of stock, which the archive omits. If no report has a
+    /// tagged cover page, the reason is `not_tagged`: the count may be tagged by class or not at
+    /// all.
     ///
     /// A report that tags none of the wanted concepts is known only from the registrant's
     /// submissions.
@@ -229,8 +231,8 @@ impl Registrant<'_> {
         )
     }
 
-    /// Returns the other concepts of a measure's line that reports of a family tag, each with the
-    /// value of the newest period.
+    /// Returns the other concepts for a measure's line that reports in a family tag, each with its
+    /// value for the newest period.
     fn others(&self, measure: usize, family: Family) -> Vec<(u16, Amount)> {
         let rule = &self.rules.measures[measure];
         let mut newest: BTreeMap<u16, &Fact> = BTreeMap::new();
@@ -254,8 +256,8 @@ impl Registrant<'_> {
     }
 
     /// Returns the annual and quarterly reports that were filed after the newest report in the
-    /// archive, by the end of their period. Older reports without facts predate XBRL, or state no
-    /// wanted figure.
+    /// archive, by period end. Older reports without facts predate XBRL or do not state any wanted
+    /// figure.
     fn filings_not_in_archive(&self) -> Vec<(Series, MissingFiling)> {
         let Some(newest) = self.reports.list.last().map(|report| report.filed) else {
             return Vec::new();

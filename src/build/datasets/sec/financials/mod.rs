@@ -1,7 +1,7 @@
-//! Turns the facts of one registrant into observations of eight metrics and of statement lines: the
-//! value that each periodic report states for each period. Source: SEC, "EDGAR Application
-//! Programming Interfaces", companyfacts. Periods come from the dates of the facts only. Figures
-//! are as filed: never converted, adjusted or added up.
+//! Turns one registrant's facts into observations of eight metrics and of statement lines. An
+//! observation is the value that a periodic report states for a period. Source: SEC, "EDGAR
+//! Application Programming Interfaces", companyfacts. Periods come only from the dates of the
+//! facts. Figures are as filed: never converted, adjusted or added up.
 
 mod build;
 mod calendar;
@@ -41,7 +41,7 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
 /// Reads and checks the declaration's settings.
 ///
 /// # Errors
-/// A fault that names the invalid setting.
+/// Returns a fault that names the invalid setting.
 pub fn rules(declaration: &Declaration) -> Result<Rules, Fault> {
     Rules::new(&read_settings(declaration)?)
 }

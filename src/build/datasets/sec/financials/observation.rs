@@ -1,5 +1,5 @@
 //! Defines what reports state about a period: facts that may be its figure, the observations taken
-//! from them, and figures that cannot be published.
+//! from these facts, and figures that cannot be published.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::warnings::Warnings;
 use crate::normalise::Day;
 
-/// Fact that is a candidate for a measure: in its unit, from a periodic report. Sorted by period,
-/// then by the order in which reports became known.
+/// A fact that is a candidate for a measure: it has the measure's unit and comes from a periodic
+/// report. Sorted by period, then by the order in which reports became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CandidateFact {
     pub end: Day,
-    /// [`super::period::NO_START`] for an instant.
+    /// Start of the period, or [`super::period::NO_START`] for an instant.
     pub start: Day,
     pub report: u32,
-    /// Rank of the concept in the measure's list.
+    /// The concept's rank in the measure's list.
     pub rank: u16,
-    /// True if the fact states a start or an end a few days off the period's.
+    /// True if the fact states a start or an end that is a few days off the period's start or end.
     pub is_variant: bool,
     pub fact: u32,
 }
@@ -27,15 +27,15 @@ pub fn same_period(a: &CandidateFact, b: &CandidateFact) -> bool {
     (a.end, a.start) == (b.end, b.start)
 }
 
-/// Value that one report states for one period.
+/// The value that one report states for one period.
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
     pub concept: u16,
-    /// Rank of the concept in the measure's list.
+    /// The concept's rank in the measure's list.
     pub rank: u16,
     pub value: Amount,
     pub report: u32,
-    /// Period as the report states it; [`super::period::NO_START`] for an instant.
+    /// Start of the period as stated in the report, or [`super::period::NO_START`] for an instant.
     pub start: Day,
     pub end: Day,
     /// Byte range of the fact in the member.
@@ -44,24 +44,25 @@ pub struct Observation {
     /// Date of a cover page count.
     pub as_of: Option<Day>,
     pub change: Change,
-    /// True if it supersedes the earlier observations. A rounded repetition and a figure of a wider
-    /// scope do not.
+    /// True if the observation supersedes earlier ones. A rounded repetition and a figure with a
+    /// wider scope do not supersede.
     pub supersedes: bool,
-    /// True if it differs from the first observation of the same scope by more than rounding.
+    /// True if the observation differs from the first observation with the same scope by more than
+    /// rounding.
     pub is_restated: bool,
-    /// Index range of its conflicts.
+    /// Index range of the observation's conflicts.
     pub conflict_bounds: (u32, u32),
     pub warnings: Warnings,
 }
 
 impl Observation {
-    /// Returns the index range of its conflicts among the registrant's.
+    /// Returns the index range of the observation's conflicts among the registrant's conflicts.
     pub fn conflicts(&self) -> Range<usize> {
         self.conflict_bounds.0 as usize..self.conflict_bounds.1 as usize
     }
 }
 
-/// Figure of a metric that cannot be published, with the last report that states it.
+/// A metric figure that cannot be published, with the last report that states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finding {
     pub code: &'static str,
@@ -74,24 +75,24 @@ pub struct Finding {
     pub length: u32,
 }
 
-/// Relation of an observation to the one before it.
+/// Relation of an observation to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     First,
     Equal,
-    /// Differs by less than the coarser filing's scale.
+    /// The value differs by less than the coarser filing's scale.
     Rounding,
     Value,
     Split,
     ScaleError,
-    /// Differs, and has another concept.
+    /// The value differs and has a different concept.
     ConceptChanged,
-    /// Count as of another cover date, which is not comparable.
+    /// The count is as of another cover date, so it is not comparable.
     OtherDate,
-    /// Stated under a concept of another scope than before: with or without noncontrolling
-    /// interest.
+    /// The value is stated under a concept with a different scope than before: with or without
+    /// noncontrolling interest.
     OtherScope,
-    /// Zero after a figure other than zero.
+    /// A zero follows a nonzero figure.
     Zero,
 }
 

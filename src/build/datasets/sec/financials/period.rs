@@ -1,14 +1,14 @@
-//! Defines the periods of a registrant's figures and their position in its histories.
+//! Defines the periods of a registrant's figures and the periods' position in its histories.
 
 use std::ops::Range;
 
 use crate::datasets::sec::fact::FilingPeriod;
 use crate::normalise::Day;
 
-/// Start of an instant; sorts before every day.
+/// Start value for an instant. It sorts before every day.
 pub const NO_START: Day = Day::from_number(i32::MIN);
 
-/// History that a figure belongs to.
+/// The history to which a figure belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Series {
     Annual,
@@ -27,7 +27,7 @@ impl Series {
     }
 }
 
-/// Position of a period in the fiscal year.
+/// A period's position in the fiscal year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FiscalPeriod {
     Fy,
@@ -64,7 +64,7 @@ impl FiscalPeriod {
     }
 }
 
-/// Placement of a figure by its dates.
+/// A figure's placement, based on its dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     Assigned {
@@ -72,17 +72,17 @@ pub enum Placement {
         fiscal_year: i32,
         fiscal_period: FiscalPeriod,
         is_ytd: bool,
-        /// True if the period is off the company's calendar.
+        /// True if the period does not match the company's calendar.
         is_off: bool,
     },
-    /// Excluded from every series by rule: a comparative of the other family, a total since
-    /// inception.
+    /// Excluded from every series by rule, such as a comparative from the other family or a total
+    /// since inception.
     Passed,
-    /// Belongs to a series but has no position in it; holds the issue code.
+    /// Belongs to a series but has no position in it. Contains the issue code.
     Unassigned(&'static str),
 }
 
-/// Period that a group of observations belongs to.
+/// The period to which a group of observations belongs.
 #[derive(Debug, Clone, Copy)]
 pub struct PeriodKey {
     pub series: Series,
@@ -93,27 +93,27 @@ pub struct PeriodKey {
     pub is_ytd: bool,
 }
 
-/// Period of one measure, with all that was reported for it.
+/// A period for one measure, with all observations reported for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
     pub measure: usize,
     pub series: Series,
     pub fiscal_year: i32,
     pub fiscal_period: FiscalPeriod,
-    /// [`NO_START`] for an instant.
+    /// Start of the period, or [`NO_START`] for an instant.
     pub start: Day,
     pub end: Day,
     pub is_ytd: bool,
-    /// Indexes of the observations, from `first` and before `after`.
+    /// Indexes of the observations: from `first` up to, but not including, `after`.
     pub first: u32,
     pub after: u32,
-    /// Observation whose figure counts: the last that supersedes the earlier ones.
+    /// Index of the observation whose figure counts, which is the last to supersede earlier ones.
     pub latest: u32,
 }
 
 impl Period {
-    /// Returns the index range of the period's observations among the registrant's, first reported
-    /// first.
+    /// Returns the index range of the period's observations among the registrant's observations, in
+    /// the order in which they were reported.
     pub fn observations(&self) -> Range<usize> {
         self.first as usize..self.after as usize
     }

@@ -1,6 +1,6 @@
 //! Collects the periodic reports that facts come from, in the order in which they became known.
-//! Determines where the own period of each ends, and how finely it states figures. A fact of any
-//! other form belongs to no report.
+//! Determines where each report's own period ends, and how finely the report states figures. A fact
+//! with any other form does not belong to a report.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
@@ -13,15 +13,15 @@ use pubdata_core::ids::AccessionNumber;
 /// Marks a fact whose filing is not a periodic report.
 pub const NO_REPORT: u32 = u32::MAX;
 
-/// Series that a filing feeds.
+/// The series to which a filing contributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     Annual,
     Quarterly,
 }
 
-/// Returns the family of a form, or `None` for forms that repeat figures without being a periodic
-/// report (8-K recasts, proxies, prospectuses).
+/// Returns the family for a form, or `None` for forms that repeat figures but are not periodic
+/// reports (8-K recasts, proxies, prospectuses).
 pub fn family_of(form: Form) -> Option<Family> {
     match form {
         form if form.is_annual() => Some(Family::Annual),
@@ -30,7 +30,7 @@ pub fn family_of(form: Form) -> Option<Family> {
     }
 }
 
-/// Periodic report that facts come from.
+/// A periodic report that facts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     pub accession: AccessionNumber,
@@ -44,17 +44,17 @@ pub struct Report {
     pub fiscal_period: Option<FilingPeriod>,
 }
 
-/// Periodic reports of a registrant with wanted facts, in the order in which they became known, and
-/// the report of each fact.
+/// A registrant's periodic reports with wanted facts, in the order in which they became known, and
+/// the report for each fact.
 pub struct Reports {
     pub list: Vec<Report>,
-    /// Index in `list` by fact; [`NO_REPORT`] for facts of other forms.
+    /// Index in `list` by fact, or [`NO_REPORT`] for facts with other forms.
     pub of_fact: Vec<u32>,
 }
 
 impl Reports {
-    /// Joins facts with filings by accession number. Uses a report without a filing too, and reads
-    /// its period end from the facts.
+    /// Joins facts with filings by accession number. A report without a filing is also used, and
+    /// its period end is read from the facts.
     pub fn new(facts: &[Fact], filings: &[Filing]) -> Self {
         let mut numbers: PlHashMap<AccessionNumber, u32> = PlHashMap::with_capacity(256);
         let mut list: Vec<Report> = Vec::new();
@@ -112,13 +112,13 @@ impl Reports {
     }
 }
 
-/// Days by which a report date may differ from the contexts of the filing: some filers state the
-/// month's end for a 52-week year.
+/// Maximum number of days between a report date and the contexts in the filing. Some filers state
+/// the month end for a 52-week year.
 const REPORT_DATE_SLACK: i32 = 10;
 
-/// Determines the end of each report's own period. Uses the report date if durations end there,
-/// otherwise the nearest end that at least 5 % of the report's durations share. Without a report
-/// date, uses the latest such end that is not after the filing date.
+/// Determines where each report's own period ends. Uses the report date if durations end on that
+/// date. Otherwise, uses the nearest end shared by at least 5 % of the report's durations. Without
+/// a report date, uses the latest such end that is not after the filing date.
 fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     let mut is_settled = vec![false; list.len()];
     let durations = || {
@@ -152,13 +152,13 @@ fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     }
 }
 
-/// Scales on which each report states dollars and share counts.
+/// The scale on which each report states dollars and share counts.
 pub struct Scales {
     dollars: Vec<ReportScale>,
     shares: Vec<ReportScale>,
 }
 
-/// Scale on which a report states the figures of one unit.
+/// The scale on which a report states the figures in one unit.
 #[derive(Debug, Clone, Copy)]
 struct ReportScale {
     /// Power of ten that divides nearly all figures.
@@ -168,7 +168,7 @@ struct ReportScale {
 }
 
 impl Scales {
-    /// Counts trailing zeros over all facts of each report.
+    /// Counts trailing zeros across all facts in each report.
     pub fn new(reports: &Reports, facts: &[Fact], rules: &Restatement) -> Self {
         let empty = vec![[0_u32; MAX_ZEROS + 1]; reports.list.len()];
         let mut counts = [empty.clone(), empty];
@@ -203,18 +203,18 @@ impl Scales {
         of_unit[report as usize]
     }
 
-    /// Returns one unit of a report's scale.
+    /// Returns one unit in a report's scale.
     pub fn scale(&self, unit: Unit, report: u32) -> Amount {
         self.fineness(unit, report).scale
     }
 
-    /// Returns one unit of the coarser of two reports' scales.
+    /// Returns one unit in the coarser scale of two reports.
     pub fn coarser(&self, unit: Unit, [one, other]: [u32; 2]) -> Amount {
         self.scale(unit, one).max(self.scale(unit, other))
     }
 
-    /// Returns true if at least half of a report's figures are as coarse as a rounded one. Coarse
-    /// figures are then normal for the report.
+    /// Returns true if at least half of a report's figures are as coarse as a rounded figure. In
+    /// that case, coarse figures are normal for the report.
     pub fn is_mostly_coarse(&self, unit: Unit, report: u32) -> bool {
         self.fineness(unit, report).is_mostly_coarse
     }
@@ -222,10 +222,10 @@ impl Scales {
 
 const ONE: i128 = 10_000_000_000;
 
-/// Maximum number of trailing zeros that are counted.
+/// Maximum number of trailing zeros to count.
 pub const MAX_ZEROS: usize = 15;
 
-/// Returns the number of trailing decimal zeros of a whole number, up to `most` and [`MAX_ZEROS`].
+/// Returns the number of trailing decimal zeros in an integer, up to `most` and [`MAX_ZEROS`].
 pub fn trailing_zeros(value: Amount, most: usize) -> usize {
     let Some(mut whole) = whole_number(value) else {
         return 0;
@@ -238,10 +238,10 @@ pub fn trailing_zeros(value: Amount, most: usize) -> usize {
     zeros
 }
 
-/// Returns the magnitude of an amount without fraction, if it fits 64 bits.
+/// Returns the magnitude of an amount without a fraction, if it fits into 64 bits.
 ///
-/// Optimised, because it runs for every fact: ten billion is 2^10 times 5^10, and after the shift
-/// nearly all figures fit a machine word.
+/// Optimised, because it runs for every fact. Ten billion equals 2^10 times 5^10, and after the
+/// shift nearly all figures fit into a machine word.
 fn whole_number(value: Amount) -> Option<u64> {
     const FIVES: u64 = 5_u64.pow(10);
     let magnitude = value.0.unsigned_abs();
@@ -258,7 +258,7 @@ fn whole_number(value: Amount) -> Option<u64> {
 }
 
 impl ReportScale {
-    /// Computes the scale from the number of figures by trailing zeros.
+    /// Computes the scale from the number of figures for each count of trailing zeros.
     fn new(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Self {
         let total: u32 = zeros.iter().sum();
         let having = |least: usize| zeros[least..].iter().sum::<u32>();
@@ -281,10 +281,10 @@ pub fn power_of_ten(power: usize) -> Amount {
     Amount(ONE * std::iter::repeat_n(10_i128, power.min(MAX_ZEROS)).product::<i128>())
 }
 
-/// Converts an index to its stored type.
+/// Converts an index to the type in which it is stored.
 ///
 /// # Panics
-/// Never: a member's length fits 32 bits, and it holds fewer things than bytes.
+/// Never panics: a member's length fits into 32 bits, and a member contains fewer items than bytes.
 pub fn index(position: usize) -> u32 {
     u32::try_from(position).expect("a member holds fewer things than bytes")
 }

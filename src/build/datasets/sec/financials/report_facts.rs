@@ -6,14 +6,14 @@ use crate::datasets::sec::financials::report::{NO_REPORT, Reports};
 use crate::datasets::sec::financials::settings::Rules;
 use crate::normalise::Day;
 
-/// Facts in dollars of the concepts that are looked up beside figures.
+/// Facts in dollars, for the concepts that are looked up to complement figures.
 #[derive(Debug, Default)]
 pub struct ReportFacts {
-    /// Sorted.
+    /// Facts in sorted order.
     stated: Vec<Stated>,
 }
 
-/// Fact of a report: report, concept, end, start and value.
+/// A fact in a report: report, concept, end, start and value.
 type Stated = (u32, u16, Day, Option<Day>, Amount);
 
 impl ReportFacts {
@@ -34,7 +34,8 @@ impl ReportFacts {
         Self { stated }
     }
 
-    /// Returns the value that a report states under a concept for a period, with the days as filed.
+    /// Returns the value that a report states under a concept for a period. The period is given by
+    /// the dates as filed.
     pub fn value(&self, report: u32, concept: u16, start: Option<Day>, end: Day) -> Option<Amount> {
         let key = (report, concept, end, start);
         let found = self
@@ -46,7 +47,7 @@ impl ReportFacts {
             .map(|stated| stated.4)
     }
 
-    /// Returns the first value that a report states under several concepts for a period.
+    /// Returns the first value that a report states for a period under any of several concepts.
     pub fn first_value(
         &self,
         report: u32,

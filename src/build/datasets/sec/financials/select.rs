@@ -1,6 +1,6 @@
-//! Selects the figures of one registrant: for every measure and period the value in each report, in
-//! the order in which they became known. Also lists figures without a position in a series. Figures
-//! are as filed.
+//! Selects one registrant's figures: for every measure and period, the value in each report, in the
+//! order in which the reports became known. Also lists figures without a position in a series.
+//! Figures are as filed.
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
@@ -17,7 +17,7 @@ use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::{checks, cover};
 use pubdata_core::ids::Cik;
 
-/// Selected figures of one registrant: every observation of every measure, with its period.
+/// One registrant's selected figures: every observation of every measure, with its period.
 #[derive(Debug)]
 pub struct Selected {
     pub cik: Cik,
@@ -26,18 +26,18 @@ pub struct Selected {
     /// Sorted by measure, series, end and start.
     pub periods: Vec<Period>,
     pub observations: Vec<Observation>,
-    /// Candidates that were not chosen and differ from the chosen one.
+    /// Candidates that were not chosen and differ from the chosen candidate.
     pub conflicts: Vec<(u16, Amount)>,
-    /// Metrics that were never reported in a series, and periods whose report the archive lacks,
-    /// sorted by measure, series and end.
+    /// Metrics that were never reported in a series, and periods whose reports are missing from the
+    /// archive, sorted by measure, series and end.
     pub missing: Vec<Missing>,
     pub findings: Vec<Finding>,
     pub outcome: Outcome,
 }
 
 /// Selects a registrant's reported figures. For every measure and period, determines the concept in
-/// each periodic report, the history of the figure, and its warnings. Figures keep their own
-/// periods, whatever report they come from.
+/// each periodic report, the figure's history and its warnings. Figures keep their own periods,
+/// regardless of the report they come from.
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
     let mut reports = Reports::new(facts, filings);

@@ -1,4 +1,4 @@
-//! Selects the figures of one registrant, measure by measure.
+//! Selects one registrant's figures, measure by measure.
 
 use crate::datasets::sec::fact::{Amount, Fact};
 use crate::datasets::sec::financials::calendar::Calendar;
@@ -16,7 +16,7 @@ use crate::datasets::sec::financials::settings::{Kind, Measure, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
-/// Issue code of figures for which a report states parts but no total.
+/// Issue code for figures of which a report states the parts but no total.
 pub const STATED_IN_PARTS: &str = "stated_in_parts";
 
 /// Output of the selection.
@@ -28,12 +28,12 @@ pub struct SelectionOutput {
     pub findings: Vec<Finding>,
 }
 
-/// State while selecting the figures of one registrant.
+/// State during the selection of one registrant's figures.
 pub struct Selection<'a> {
     pub facts: &'a [Fact],
     pub reports: &'a [Report],
     pub rules: &'a Rules,
-    /// Candidates of every measure.
+    /// Candidates for every measure.
     pub candidates: &'a [Vec<CandidateFact>],
     /// True if a periodic report tags the cover page.
     pub has_cover: bool,
@@ -44,7 +44,7 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    /// Selects the figures of a measure that are not counts of the cover page.
+    /// Selects the figures for a measure that is not a cover page count.
     pub fn measure(&mut self, measure: usize, of_measure: &[CandidateFact]) {
         let usage = Usage::new(
             &self.rules.measures[measure],
@@ -125,7 +125,8 @@ impl Selection<'_> {
             .place_instant(self.rules, family, candidate.end, has_other)
     }
 
-    /// Records a metric's figure that cannot be published. Omits other statement lines silently.
+    /// Records a metric figure that cannot be published. Silently omits figures for other statement
+    /// lines.
     pub fn reject(&mut self, code: &'static str, measure: usize, candidate: &CandidateFact) {
         if self.rules.measures[measure].is_metric {
             let Fact { offset, length, .. } = self.facts[candidate.fact as usize];
@@ -164,14 +165,14 @@ impl Selection<'_> {
         if let Some(parts) = parts_of(rule, &candidates[chosen], candidates) {
             let amount = |candidate: &CandidateFact| self.facts[candidate.fact as usize].value.0;
             let sum: i128 = parts.iter().map(amount).sum();
-            // A total is not less than its parts, even if the company rarely states it.
+            // A total cannot be less than its parts, even if the company rarely states it.
             match candidates
                 .iter()
                 .position(|candidate| !is_part(rule, candidate) && amount(candidate) >= sum)
             {
                 Some(total) => chosen = total,
-                // As filed, the figure does not exist: neither part is the total, and nothing is
-                // added up.
+                // The figure does not exist as filed: neither part is the total, and parts are
+                // never added up.
                 None => {
                     return parts
                         .iter()
@@ -179,7 +180,7 @@ impl Selection<'_> {
                 }
             }
         }
-        // A last resort is not another name of the line.
+        // A last resort is not another name for the line.
         let is_other = |other: &CandidateFact| {
             self.facts[other.fact as usize].value
                 != self.facts[candidates[chosen].fact as usize].value
@@ -199,8 +200,7 @@ impl Selection<'_> {
             .for_each(|warning| observation.warnings.add(warning));
     }
 
-    /// Returns the warnings about a figure that follow from other figures of the same report and
-    /// period.
+    /// Returns a figure's warnings that follow from other figures for the same report and period.
     fn warnings_of(
         &self,
         measure: usize,
@@ -244,7 +244,7 @@ impl Selection<'_> {
         warnings
     }
 
-    /// Adds an observation after those from index `first`, which have the same period.
+    /// Adds an observation after those that start at index `first`, which have the same period.
     pub fn add_observation(
         &mut self,
         measure: usize,
@@ -320,7 +320,7 @@ impl Selection<'_> {
         &mut self.output.observations[last]
     }
 
-    /// Adds a period with the observations from index `first`.
+    /// Adds a period with the observations that start at index `first`.
     pub fn add_period(&mut self, measure: usize, place: PeriodKey, first: u32) {
         let PeriodKey {
             series,
@@ -354,14 +354,14 @@ impl Selection<'_> {
     }
 }
 
-/// Returns true if a concept names a part of the measure.
+/// Returns true if a concept names part of the measure.
 fn is_part(rule: &Measure, candidate: &CandidateFact) -> bool {
     rule.parts
         .is_some_and(|parts| parts.contains(&candidate.rank))
 }
 
-/// Returns the two parts that a report states for a period, if one of them would be chosen as the
-/// total.
+/// Returns the two parts that a report states for a period, if one of them would otherwise be
+/// chosen as the total.
 fn parts_of(
     rule: &Measure,
     chosen: &CandidateFact,

@@ -1,5 +1,5 @@
-//! Reads the settings of `sec.financials`, and checks and compiles them into rules: measures,
-//! statement lines and thresholds, with indexes instead of names.
+//! Reads the settings of `sec.financials`, checks them and compiles them into rules. The rules
+//! cover measures, statement lines and thresholds, with indexes instead of names.
 
 use serde::Deserialize;
 
@@ -8,12 +8,12 @@ use crate::datasets::sec::fact::{Amount, Unit};
 use crate::datasets::sec::financials::warnings::Warning;
 use pubdata_core::contract::parse_decimal;
 
-/// Digits after the decimal point of an [`Amount`].
+/// Number of decimal places in an [`Amount`].
 const SCALE: i8 = 10;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Declaration's settings as written.
+/// The declaration's settings as written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -30,7 +30,7 @@ pub struct Settings {
     statements: Statements,
 }
 
-/// Lengths of durations in days, from and to.
+/// Lengths of durations in days, as lower and upper bounds.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bands {
@@ -41,7 +41,7 @@ pub struct Bands {
     pub since_inception: i32,
 }
 
-/// Distances from the ends of fiscal years and of other periods, in days.
+/// Distances from the ends of fiscal years and other periods, in days.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalendarDays {
@@ -59,7 +59,7 @@ pub struct CalendarDays {
     pub label: i32,
 }
 
-/// Thresholds for companies whose own annual reports name their year one lower than the date does.
+/// Thresholds for companies whose annual reports name the year one lower than the date indicates.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelOffset {
@@ -67,7 +67,7 @@ pub struct LabelOffset {
     pub min_percent: usize,
 }
 
-/// Thresholds for a concept that is on the face of the statement.
+/// Thresholds for a concept that appears on the face of the statement.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
@@ -124,18 +124,19 @@ struct MeasureText {
     last_resort: Vec<String>,
     /// Two concepts that name parts of the figure.
     parts: Option<[String; 2]>,
-    /// Concepts that may name a part, and those that name the total.
+    /// Concepts that may name a part, and concepts that name the total.
     part: Option<PartText>,
-    /// True if the concepts differ in scope: a concept never replaces one before it in the list.
+    /// True if the concepts differ in scope, so that a concept never replaces one that precedes it
+    /// in the list.
     #[serde(default)]
     is_scoped: bool,
-    /// True if a zero is never a new figure.
+    /// True if a zero never counts as a new figure.
     #[serde(default)]
     is_never_zero: bool,
-    /// Warnings for figures of some concepts.
+    /// Warnings for figures under certain concepts.
     #[serde(default)]
     warn: Vec<WarningText>,
-    /// Concepts of the same line that are not used.
+    /// Concepts for the same line that are not used.
     #[serde(default)]
     other_concepts: Vec<String>,
 }
@@ -171,15 +172,15 @@ enum UnitText {
     Shares,
 }
 
-/// Kind of a measure's facts.
+/// Kind of facts that a measure uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Over a period.
+    /// Facts over a period.
     Duration,
-    /// At a period's end.
+    /// Facts at the end of a period.
     Instant,
-    /// At the date of the filing's cover page.
+    /// Facts at the date of the filing's cover page.
     Cover,
 }
 
@@ -198,21 +199,21 @@ struct LineText {
     label: String,
 }
 
-/// Checked settings with indexes instead of names, for selection.
+/// Checked settings for selection, with indexes instead of names.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// Wanted concepts as `taxonomy:Name`, sorted. A fact's `concept` is an index into this list.
     pub concepts: Vec<String>,
-    /// Measures that use each wanted concept, with its rank in their lists.
+    /// For each wanted concept, the measures that use it and its rank in their lists.
     pub uses: Vec<Vec<(usize, u16)>>,
-    /// Sorted by key.
+    /// Measures, sorted by key.
     pub measures: Vec<Measure>,
-    /// In the order of the statements.
+    /// Lines in the order in which they appear in the statements.
     pub lines: Vec<Line>,
     /// Measures that show the fiscal calendar.
     pub calendar: Vec<usize>,
     pub cover_evidence: u16,
-    /// By concept: true if its facts are looked up beside the figures of measures.
+    /// By concept: true if the concept's facts are looked up to complement the figures of measures.
     pub is_beside: Vec<bool>,
     pub bands: Bands,
     pub days: CalendarDays,
@@ -222,7 +223,7 @@ pub struct Rules {
     pub checks: Checks,
 }
 
-/// Figure to read: its unit and concepts.
+/// A figure to read, with its unit and concepts.
 #[derive(Debug, Clone)]
 pub struct Measure {
     pub key: String,
@@ -230,51 +231,50 @@ pub struct Measure {
     pub is_metric: bool,
     pub unit: Unit,
     pub kind: Kind,
-    /// True if the first tagged concept wins, regardless of how often others are tagged.
+    /// True if the first tagged concept wins, regardless of how often other concepts are tagged.
     pub by_order: bool,
     /// Concepts, preferred first.
     pub concepts: Vec<u16>,
-    /// Rank of the first concept that is used only without any other.
+    /// Rank of the first concept that is used only if no other concept is available.
     pub first_last_resort: u16,
-    /// Ranks of two concepts, neither of which is the figure if a report states both.
+    /// Ranks of two concepts. Neither is the figure if a report states both.
     pub parts: Option<[u16; 2]>,
     pub part: Option<Part>,
-    /// True if the concepts differ in scope: a figure of one never replaces a figure of one before
-    /// it in the list.
+    /// True if the concepts differ in scope, so that a figure under one concept never replaces a
+    /// figure under a concept that precedes it in the list.
     pub is_scoped: bool,
     /// True if a zero never replaces another figure.
     pub is_never_zero: bool,
     pub warnings: Vec<ConceptWarning>,
-    /// Concepts of the same line that are not used, as the reason for a missing figure.
+    /// Concepts for the same line that are not used, listed as the reason for a missing figure.
     pub other_concepts: Vec<u16>,
 }
 
-/// Concepts that name a part of the figure in the reports of companies that also tag a larger
-/// total.
+/// Concepts that name part of the figure in reports by companies that also tag a larger total.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Ranks of the concepts.
+    /// Ranks of these concepts.
     pub concepts: Vec<u16>,
     pub totals: Vec<u16>,
     pub min_reports: usize,
     pub larger_percent: i128,
 }
 
-/// Warning for figures of some concepts, if the same report tags another concept for the same
+/// Warning for figures under certain concepts, if the same report tags another concept for the same
 /// period.
 #[derive(Debug, Clone)]
 pub struct ConceptWarning {
     pub warning: Warning,
-    /// Ranks of the concepts.
+    /// Ranks of these concepts.
     pub concepts: Vec<u16>,
     pub beside: Vec<u16>,
-    /// True if the warning needs a larger figure of the other concept.
+    /// True if the warning requires a larger figure under the other concept.
     pub exceeding: bool,
-    /// Ranks of concepts of the measure that no report may tag.
+    /// Ranks of the measure's concepts that no report may tag.
     pub without: Vec<u16>,
 }
 
-/// Line of a statement.
+/// A line in a statement.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub statement: &'static str,
@@ -283,13 +283,14 @@ pub struct Line {
     pub measure: usize,
 }
 
-/// Thresholds that decide if a later figure is a restatement, and of which kind.
+/// Thresholds that decide whether a later figure is a restatement, and of which kind.
 #[derive(Debug, Clone)]
 pub struct Restatement {
     pub max_scale: usize,
     pub scale_percent: u32,
     pub coarse_figure_factor: i128,
-    /// Millionths of the first figure by which its nearest rounding may differ.
+    /// Maximum difference between the first figure and its nearest rounding, in millionths of the
+    /// figure.
     pub rounded_ppm: i128,
     pub per_share_unit: Amount,
     /// Split ratios in tenths: 3 for 2 is 15.
@@ -299,7 +300,7 @@ pub struct Restatement {
     pub scale_permille: i128,
 }
 
-/// Thresholds of the checks between records, and the measures they compare.
+/// Thresholds for the checks between records, and the measures that they compare.
 #[derive(Debug, Clone)]
 pub struct Checks {
     pub implied_shares_percent: i128,
@@ -308,17 +309,17 @@ pub struct Checks {
     pub quarter_sum_percent: i128,
     pub neighbour_factor: i128,
     pub share_jump_factor: i128,
-    /// Powers of ten by which share counts are misstated. The next field is the factor by which a
-    /// misstated count may then differ from the figures that imply it.
+    /// Powers of ten by which share counts are misstated. The next field is the maximum factor by
+    /// which a corrected count may then differ from the figures that imply it.
     pub share_scales: Vec<i128>,
     pub share_scale_factor: i128,
-    /// Difference between an implied number of shares and the count of one class of stock, in
-    /// percent of the smaller.
+    /// Difference between an implied number of shares and the count for one class of stock, in
+    /// percent of the smaller number.
     pub share_contradiction_percent: i128,
     pub balance_percent: i128,
     pub temporary_equity: Vec<u16>,
     pub noncontrolling_equity: Vec<u16>,
-    /// Rank of profit with noncontrolling interest among the concepts of net income.
+    /// Rank of profit including noncontrolling interest among the net income concepts.
     pub profit: u16,
     pub noncontrolling_income: Vec<u16>,
     pub net_income_percent: i128,
@@ -437,12 +438,12 @@ impl Rules {
         })
     }
 
-    /// Returns the name of a concept, `taxonomy:Name`.
+    /// Returns a concept's name in the format `taxonomy:Name`.
     pub fn concept(&self, position: u16) -> &str {
         &self.concepts[usize::from(position)]
     }
 
-    /// Returns the metrics as indexes into the measures, in the order of their keys.
+    /// Returns the metrics as indexes into the measures, in key order.
     pub fn metrics(&self) -> impl Iterator<Item = usize> {
         (0..self.measures.len()).filter(|number| self.measures[*number].is_metric)
     }
@@ -550,7 +551,7 @@ impl Statements {
                 });
             }
         }
-        // Order of the published rows, which then need no sorting.
+        // Order of the published rows, which therefore need no sorting.
         lines.sort_by(|a, b| (a.statement, &a.key).cmp(&(b.statement, &b.key)));
         Ok(lines)
     }
@@ -582,7 +583,7 @@ impl RestatementText {
 }
 
 impl ChecksText {
-    /// Returns the concepts that are compared with the figures of measures.
+    /// Returns the concepts that are compared with measures' figures.
     fn beside(&self) -> impl Iterator<Item = &String> {
         self.temporary_equity
             .iter()

@@ -1,4 +1,5 @@
-//! Tests selection on real figures: lines of companyfacts members, one fact each.
+//! Tests selection on real figures. Input lines are facts from companyfacts members, one fact per
+//! line.
 
 use super::frames::{Source, lines_frame, values_frame};
 use super::observation::{Change, Observation};
@@ -20,8 +21,8 @@ fn day(text: &str) -> Day {
     Day::from_iso(text.as_bytes()).unwrap()
 }
 
-/// Reads lines `concept unit start end value accession form filed fy fp`. The start is `-` for an
-/// instant, the default taxonomy is `us-gaap`.
+/// Reads lines in the format `concept unit start end value accession form filed fy fp`. The start
+/// is `-` for an instant, and the default taxonomy is `us-gaap`.
 fn company(rules: &Rules, lines: &str) -> CompanyFacts {
     let mut company = CompanyFacts {
         taxonomies: vec!["us-gaap".to_owned()],
@@ -122,8 +123,8 @@ fn selected(rules: &Rules, lines: &str) -> Selected {
 #[test]
 fn comparatives_keep_their_own_period() {
     let rules = rules();
-    // Apple: fiscal year 2009 in the original, the amendment that recasts it and the next year's
-    // report, all stamped with the filing's year.
+    // Apple: fiscal year 2009 in the original report, the amendment that recasts it and the next
+    // year's report, all stamped with the filing's year.
     let apple = selected(
         &rules,
         "NetIncomeLoss USD 2007-09-30 2008-09-27 4834000000 0001193125-09-214859 10-K 2009-10-27 2009 FY
@@ -172,7 +173,7 @@ fn quarters_and_year_to_date_are_told_by_their_dates() {
             "quarterly 2010 Q3 to date 2009-09-27..2010-06-26: 1291200000000/100 2010-07-21 first",
         ]
     );
-    // The balance at the last year's end in a quarterly report gives no row.
+    // A quarterly report's balance at the end of the previous year produces no row.
     assert_eq!(
         history(&rules, &apple, "total_assets"),
         ["quarterly 2010 Q1 2009-12-26: 5392600000000/100 2010-01-25 first"]
@@ -228,7 +229,7 @@ fn share_counts_distinguish_a_split_from_a_restatement() {
         ]
     );
     assert!(history(&rules, &apple, "shares_diluted")[0].ends_with("split"));
-    // The same figures without a recast share count are a restatement.
+    // The same figures without a recast share count are classified as a restatement.
     let recast = selected(
         &rules,
         "EarningsPerShareDiluted USD/shares 2018-09-30 2019-09-28 11.89 0000320193-19-000119 10-K 2019-10-31 2019 FY
@@ -270,7 +271,7 @@ fn year_ending_in_january_has_the_fiscal_year_of_the_company() {
             .map(|period| period.fiscal_year)
             .collect::<Vec<_>>()
     };
-    // Home Depot stamps the year that ends 2024-01-28 with 2023, Walmart with 2024.
+    // Home Depot stamps the year that ends on 2024-01-28 with 2023, Walmart with 2024.
     assert_eq!(report(0), [2020, 2021, 2022, 2023]);
     assert_eq!(report(1), [2021, 2022, 2023, 2024]);
 }
@@ -289,7 +290,7 @@ fn revenue_of_the_statement_wins_over_zeros_and_stray_totals() {
             "annual 2013 FY 2013-01-01..2013-12-31: 2204600000000/100 2014-02-26 first [concept_conflict]"
         ]
     );
-    // A sub-total under the preferred concept in one of four reports loses against the concept of
+    // A subtotal under the preferred concept in one of four reports loses to the concept used in
     // all four.
     let mut lines = "Revenues USD 2014-01-01 2014-12-31 29400000000 0000080424-15-000001 10-K 2015-02-26 2014 FY\n".to_owned();
     for year in 2013..2017 {
@@ -313,8 +314,8 @@ fn revenue_of_the_statement_wins_over_zeros_and_stray_totals() {
 #[test]
 fn goods_are_the_revenue_unless_services_are_stated_too() {
     let rules = rules();
-    // AMD states its whole revenue as goods. The second company is invented: products and services,
-    // and a total in the second report alone.
+    // AMD states its entire revenue as goods. The second company is invented: it states products
+    // and services, and a total only in the second report.
     let goods = "SalesRevenueGoodsNet USD 2015-12-27 2016-12-31 4272000000 0000002488-17-000043 10-K 2017-02-21 2016 FY";
     assert_eq!(
         history(&rules, &selected(&rules, goods), "revenue"),
@@ -338,7 +339,7 @@ fn goods_are_the_revenue_unless_services_are_stated_too() {
             "annual 2016 FY 2016-01-01..2016-12-31: 101000000000/100 2017-02-20 first [concept_conflict]",
         ]
     );
-    // The report of 2016 has no total, and neither part is the revenue.
+    // The 2016 report has no total, and neither part is the revenue.
     let codes: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(codes, ["stated_in_parts", "stated_in_parts"]);
 }
@@ -346,7 +347,7 @@ fn goods_are_the_revenue_unless_services_are_stated_too() {
 #[test]
 fn one_period_with_a_start_stated_differently_has_one_history() {
     let rules = rules();
-    // Lam Research's year of 53 weeks began on 2012-06-25; the report of 2015 states 2012-07-01.
+    // Lam Research's 53-week year began on 2012-06-25; the 2015 report states 2012-07-01.
     let lam = selected(
         &rules,
         "NetIncomeLoss USD 2012-06-25 2013-06-30 113879000 0001193125-13-348269 10-K 2013-08-27 2013 FY
@@ -364,8 +365,8 @@ fn one_period_with_a_start_stated_differently_has_one_history() {
 #[test]
 fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
     let rules = rules();
-    // Goldman Sachs: the year 2008 ended on the last Friday of November, or on its last day. Its
-    // balance too.
+    // Goldman Sachs: fiscal year 2008 ended on the last Friday of November or on the last day of
+    // November, depending on the report. The same is true of the balance.
     let goldman = selected(
         &rules,
         "NetIncomeLoss USD 2007-12-01 2008-11-28 2322000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
@@ -401,8 +402,8 @@ fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
         stated.physical().iter().flatten().collect::<Vec<_>>(),
         [day("2008-11-28").number(); 2]
     );
-    // Both days of the period come from the latest report: years as Deere states them, first to
-    // October 31 and then in weeks. The accession numbers are invented.
+    // Both dates of the period come from the latest report. Deere first states years that end on
+    // October 31, and then years in weeks. The accession numbers are invented.
     let deere = selected(
         &rules,
         "NetIncomeLoss USD 2014-11-01 2015-10-31 1940000000 0000315189-15-000001 10-K 2015-12-18 2015 FY
@@ -426,8 +427,8 @@ fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
 #[test]
 fn figure_restated_under_another_concept_is_marked_restated() {
     let rules = rules();
-    // Microsoft adopted the new revenue standard in its report of 2018 and restated the years
-    // before under its concept.
+    // Microsoft adopted the new revenue standard in its 2018 report and restated the previous years
+    // under its concept.
     let microsoft = selected(
         &rules,
         "SalesRevenueNet USD 2015-07-01 2016-06-30 85320000000 0001193125-16-662209 10-K 2016-07-28 2016 FY
@@ -481,7 +482,7 @@ fn figure_restated_under_another_concept_is_marked_restated() {
 #[test]
 fn month_between_two_fiscal_calendars_is_a_transition_period() {
     let rules = rules();
-    // Workday changed from December to January in 2011.
+    // Workday changed its year end from December to January in 2011.
     let workday = selected(
         &rules,
         "Revenues USD 2010-01-01 2010-12-31 68055000 0001193125-13-122351 10-K 2013-03-22 2012 FY
@@ -518,7 +519,7 @@ fn duration_of_unclassified_length_is_quarantined() {
 #[test]
 fn figures_rounded_to_billions_are_not_restated() {
     let rules = rules();
-    // American Express, with the scale of its other figures.
+    // American Express: the figures have the same scale as the report's other figures.
     let express = selected(
         &rules,
         "NetIncomeLoss USD 2021-04-01 2021-06-30 2280000000 0000004962-21-000042 10-Q 2021-07-23 2021 Q2
@@ -574,13 +575,13 @@ fn share_counts_belong_to_the_period_of_their_report() {
         [
             "annual 2009 FY 2009-09-26: 90067847300/100 2009-10-27 first, 90067847300/100 2010-01-25 equal",
             "annual 2010 FY 2010-09-25: 91730709900/100 2010-10-27 first",
-            // Like AMD in 2012: a count in millions times a million.
+            // As for AMD in 2012, the count in millions is multiplied by another million.
             "annual 2011 FY 2011-09-24: 92940900000000000/100 2011-10-26 first [share_count_jump]",
             "annual 2012 FY 2012-09-29: 94069200000/100 2012-10-31 first",
         ]
     );
     assert_eq!(apple.observations[2].as_of, Some(day("2010-10-15")));
-    // Without submissions the report's period is unknown, and the count has no position.
+    // Without submissions, the report's period is unknown, so the count has no position.
     assert_eq!(selected(&rules, &lines).findings.len(), 5);
 }
 
@@ -595,7 +596,8 @@ fn unreported_metric_has_a_reason() {
             .find(|none| rules.measures[none.measure].key == metric && none.series == series);
         missing.map(|none| none.reason)
     };
-    // Meta counts shares by class: its cover pages are tagged, but no count is without dimensions.
+    // Meta counts shares by class: its cover pages are tagged, but there are no counts without
+    // dimensions.
     let annual = "NetIncomeLoss USD 2023-01-01 2023-12-31 39098000000 0001326801-24-000012 10-K 2024-02-02 2023 FY";
     let meta = company(
         &rules,
@@ -615,8 +617,8 @@ fn unreported_metric_has_a_reason() {
         reason(&meta, "total_liabilities", Series::Annual),
         Some("not_tagged")
     );
-    // Invented: goods and services of one year without a total, and of different years, each with a
-    // length in no band.
+    // Invented: goods and services for the same year without a total, and for different years, each
+    // with a length outside all bands.
     let goods = "SalesRevenueGoodsNet USD 2015-01-01 2015-12-31 700 0009900009-16-000001 10-K 2016-02-20 2015 FY";
     let services = |days: &str| {
         format!(
@@ -638,7 +640,7 @@ fn unreported_metric_has_a_reason() {
         Some("unclassified_period")
     );
     assert_eq!(reason(&meta, "net_income", Series::Annual), None);
-    // Without a tagged cover page, the classes are unknown.
+    // Without a tagged cover page, it is unknown whether the company has several classes.
     assert_eq!(
         reason(
             &company(&rules, annual),
@@ -735,7 +737,7 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
 }
 
 /// Formats one line per period of a measure: the figure that counts, in dollars, the restatement
-/// flag, and the changes of all reports.
+/// flag, and the changes in all reports.
 fn in_effect(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
     let of_measure = selected
         .periods
@@ -763,8 +765,8 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         "StockholdersEquity USD -",
         "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest USD -",
     );
-    // Kimberly-Clark: the report of 2020 states only the opening balance of its statement of
-    // equity; those of 2019-07 and 2020-04 state the total column of that statement as
+    // Kimberly-Clark: the 2020 report states only the opening balance of its statement of equity.
+    // The reports filed in 2019-07 and 2020-04 state that statement's total column as
     // `StockholdersEquity`.
     let kimberly = selected(
         &rules,
@@ -790,8 +792,8 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
             "quarterly 2019 Q1 2019-03-31: -305000000 of first other_scope other_scope other_scope",
         ]
     );
-    // The wider figure comes first and has a warning; the narrower one supersedes it without
-    // restating it.
+    // The figure with the wider scope comes first and has a warning. The figure with the narrower
+    // scope supersedes it without restating it.
     let later = selected(
         &rules,
         &format!(
@@ -815,8 +817,8 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
 #[test]
 fn recast_replaces_a_figure_and_a_rounded_note_does_not() {
     let rules = rules();
-    // American Express: a segment note of the report of 2021 states billions. Twenty other figures
-    // in millions determine the report's scale.
+    // American Express: a segment note in the 2021 report states billions. Twenty other figures in
+    // millions determine the report's scale.
     let note = "0000004962-21-000013 10-K 2021-02-12 2020 FY";
     let others: String = (1..=20)
         .map(|line| {
@@ -850,8 +852,8 @@ fn recast_replaces_a_figure_and_a_rounded_note_does_not() {
         in_effect(&rules, &zero, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first zero"
     );
-    // Thermo Fisher's capital expenditure of 2009 was recast from 207.5 to 200.0, which is too far
-    // off for a rounding.
+    // Thermo Fisher's 2009 capital expenditure was recast from 207.5 to 200.0. The difference is
+    // too large to be rounding.
     let recast = "0000097745-12-000010 10-K 2012-02-23 2011 FY";
     let others: String = (1..=20)
         .map(|line| {
@@ -876,8 +878,8 @@ fn recast_replaces_a_figure_and_a_rounded_note_does_not() {
         in_effect(&rules, &thermo, "capital_expenditure"),
         ["annual 2009 FY 2009-01-01..2009-12-31: 200000000 restated of first value"]
     );
-    // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is not a
-    // rounding.
+    // Coca-Cola changed its pension method: the figure changed from 2,797 to 2,800, which ends in
+    // zeros but is not a rounding.
     let coke = selected(
         &rules,
         "NetIncomeLoss USD 2011-04-02 2011-07-01 2797000000 0001047469-11-006790 10-Q 2011-08-01 2011 Q2
@@ -899,8 +901,8 @@ fn recast_replaces_a_figure_and_a_rounded_note_does_not() {
 #[test]
 fn concept_with_a_comparative_wins_over_the_concept_of_a_note() {
     let rules = rules();
-    // Mastercard, first quarter of 2018: the note on revenue states gross revenue under the new
-    // concept, for one year alone.
+    // Mastercard, first quarter of 2018: the revenue note states gross revenue under the new
+    // concept, for one year only.
     let mastercard = selected(
         &rules,
         "SalesRevenueNet USD 2017-01-01 2017-03-31 2734000000 0001141391-17-000063 10-Q 2017-05-02 2017 Q1
@@ -924,8 +926,8 @@ fn concept_with_a_comparative_wins_over_the_concept_of_a_note() {
 #[test]
 fn share_count_in_millions_is_rejected_if_two_figures_contradict_it() {
     let rules = rules();
-    // Motorola counts its shares in millions on the balance sheet of a quarter, and in full at the
-    // end of the year.
+    // Motorola states its share count in millions on the quarterly balance sheet, and in full at
+    // year end.
     let motorola = selected(
         &rules,
         "CommonStockSharesOutstanding shares - 2009-06-30 2295.4 0000950123-09-038201 10-Q/A 2009-08-26 2009 Q2
@@ -963,8 +965,8 @@ fn share_count_in_millions_is_rejected_if_two_figures_contradict_it() {
 #[test]
 fn balance_at_the_end_of_a_transition_belongs_to_the_transition() {
     let rules = rules();
-    // Goldman Sachs changed its fiscal year at the end of 2008: the next year's report states the
-    // comparative balance as of the month's end.
+    // Goldman Sachs changed its fiscal year at the end of 2008. The next year's report states the
+    // comparative balance as of the end of the month.
     let goldman = selected(
         &rules,
         "NetIncomeLoss USD 2007-12-01 2008-11-28 2322000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
@@ -991,8 +993,8 @@ fn balance_at_the_end_of_a_transition_belongs_to_the_transition() {
 #[test]
 fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
     let rules = rules();
-    // Vertiv, second quarter of 2018: from 10 April in the first report, from 1 April in the next
-    // year's.
+    // Vertiv, second quarter of 2018: the period starts on 10 April in the first report, and on 1
+    // April in the next year's report.
     let vertiv = selected(
         &rules,
         "NetIncomeLoss USD 2018-01-01 2018-06-30 385786 0001213900-18-010164 10-Q 2018-08-07 2018 Q2
@@ -1014,8 +1016,8 @@ fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
 #[test]
 fn stub_period_of_a_predecessor_is_a_transition_period() {
     let rules = rules();
-    // Invented: a merger on 9 August, and a report with the successor's 53 days beside the
-    // predecessor's 182.
+    // Invented: a merger on 9 August, and a report that contains the successor's 53 days and the
+    // predecessor's 182 days.
     let merged = selected(
         &rules,
         "NetIncomeLoss USD 2017-01-01 2017-12-31 900 0009900001-18-000001 10-K 2018-03-01 2017 FY
@@ -1038,7 +1040,7 @@ fn stub_period_of_a_predecessor_is_a_transition_period() {
 #[test]
 fn liabilities_on_another_line_are_warned() {
     let rules = rules();
-    // Open Text, 2009: `Liabilities` is tagged on "Total long-term liabilities".
+    // Open Text, 2009: the `Liabilities` tag is used for "Total long-term liabilities".
     let report = "0001193125-09-180252 10-K 2009-08-21 2009 FY";
     let lines = format!(
         "NetIncomeLoss USD 2008-07-01 2009-06-30 56938000 {report}
@@ -1063,8 +1065,8 @@ fn liabilities_on_another_line_are_warned() {
 fn part_of_revenue_is_omitted_where_other_reports_state_the_total() {
     let rules = rules();
     let contract = "RevenueFromContractWithCustomerExcludingAssessedTax USD";
-    // American Express: fees from contracts beside revenue net of interest expense. The comparative
-    // of 2017 has only the fees.
+    // American Express: contract fees along with revenue net of interest expense. The 2017
+    // comparative contains only the fees.
     let mut lines = format!(
         "{contract} 2017-01-01 2017-03-31 6047000000 0000004962-18-000052 10-Q 2018-04-25 2018 Q1\n"
     );

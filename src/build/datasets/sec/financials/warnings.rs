@@ -1,7 +1,7 @@
-//! Defines the warnings that an observation can be published with, and a set of them. The order is
-//! alphabetical, so that lists of codes are sorted.
+//! Defines the warnings with which an observation can be published, and a set of warnings. The
+//! order is alphabetical, so that lists of codes are sorted.
 
-/// Warning about an observation that is published nevertheless.
+/// A warning about an observation that is published nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
     AssetsBelowEquity,
@@ -27,7 +27,7 @@ pub enum Warning {
     WithNoncontrollingInterest,
 }
 
-/// Codes of the warnings, in the alphabetical order of [`Warning`].
+/// Warning codes, in the alphabetical order of [`Warning`].
 const CODES: [&str; 21] = [
     "assets_below_equity",
     "balance_disagrees",
@@ -78,7 +78,7 @@ const ALL: [Warning; CODES.len()] = [
 ];
 
 impl Warning {
-    /// Returns the warning with a code.
+    /// Returns the warning with this code.
     pub fn from_code(code: &str) -> Option<Self> {
         CODES
             .iter()
@@ -87,7 +87,7 @@ impl Warning {
     }
 }
 
-/// Set of warnings.
+/// A set of warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Warnings(u32);
 
@@ -97,12 +97,12 @@ impl Warnings {
         self.0 |= 1 << warning as u32;
     }
 
-    /// Adds a warning if it is found.
+    /// Adds a warning if its condition is met.
     pub fn set(&mut self, warning: Warning, is_found: bool) {
         self.0 |= u32::from(is_found) << warning as u32;
     }
 
-    /// Returns true if the set has a warning.
+    /// Returns true if the set contains a warning.
     pub fn has(self, warning: Warning) -> bool {
         self.0 >> warning as u32 & 1 == 1
     }

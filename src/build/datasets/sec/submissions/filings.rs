@@ -1,6 +1,6 @@
-//! Builds the rows of `sec.filing`: one per registrant and accession number, from the parallel
-//! arrays of the submissions and from the indexes. A pointer into the arrays leads to the accession
-//! number, because no byte range holds one filing alone.
+//! Builds the rows of `sec.filing`, one per registrant and accession number, from the parallel
+//! arrays in the submissions and from the indexes. A pointer into the arrays leads to the accession
+//! number, because no byte range contains a single filing on its own.
 
 use polars::prelude::*;
 
@@ -13,14 +13,14 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
 
-/// Source that lists a filing.
+/// The source that lists a filing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Listing {
     Submissions,
     FullIndex,
 }
 
-/// Index in the parallel arrays, or row of a quarterly index.
+/// Index in the parallel arrays, or row in a quarterly index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedFiling<'m> {
     pub(super) accession: AccessionNumber,
@@ -41,7 +41,7 @@ pub(super) struct ListedFiling<'m> {
     pub(super) pointer: [u64; 4],
 }
 
-/// Member or page in memory: its text and the first two numbers of its pointers.
+/// A member or page in memory: its text and the first two numbers of its pointers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Document<'m> {
     pub(super) text: &'m str,
@@ -50,23 +50,24 @@ pub(super) struct Document<'m> {
 }
 
 impl Document<'_> {
-    /// Returns a pointer to a part, given by offset and length, or to the whole document.
+    /// Returns a pointer to a part, given by offset and length, or to the entire document.
     pub(super) fn pointer(&self, part: Option<(u64, u64)>) -> [u64; 4] {
         let (offset, length) = part.unwrap_or((0, self.text.len() as u64));
         [self.input, self.member, offset, length]
     }
 }
 
-/// Reads the filings of a member or page.
+/// Reads the filings in a member or page.
 ///
 /// # Shape
-/// One per array index with an accession number, a form and a filing date. The pointer leads to the
-/// accession number, because no byte range of parallel arrays holds one filing alone. Its index in
-/// the array gives the index of every other value of the filing.
+/// One filing for each array index with an accession number, a form and a filing date. The pointer
+/// leads to the accession number, because no byte range in parallel arrays contains a single filing
+/// on its own. The accession number's index in its array gives the index of the filing's other
+/// values.
 ///
 /// # Issues
-/// `filing_unreadable` (quarantine) for an index without these values; `bad_value` (warning) for
-/// another invalid value, which is published as null.
+/// `filing_unreadable` (quarantine) for an array index without these values. `bad_value` (warning)
+/// for any other invalid value, which is published as null.
 pub(super) fn read_filings<'m>(
     cik: Cik,
     arrays: &'m Arrays<'m>,
@@ -170,9 +171,9 @@ pub(super) fn read_filings<'m>(
     }
 }
 
-/// Returns the numbers of a filing's items, such as `2.02` and `9.01` of an 8-K. Returns `None` for
-/// other texts: notices of effectiveness (EFFECT) have a form, a file number and an instant in this
-/// place.
+/// Returns a filing's item numbers, such as `2.02` and `9.01` for an 8-K. Returns `None` for other
+/// text: notices of effectiveness (EFFECT) have a form, a file number and a timestamp in this
+/// field.
 pub(super) fn item_numbers(items: &str) -> Option<Vec<&str>> {
     let is_number = |item: &&str| {
         (1..=8).contains(&item.len())
@@ -238,10 +239,10 @@ impl FilingTable {
         }
     }
 
-    /// Adds the row of one accession number from all its listings, the best listing first.
+    /// Adds the row for one accession number from all its listings, with the best listing first.
     ///
     /// # Issues
-    /// `filing_listed_twice` (warning) if two entries of the submissions differ in more than the
+    /// `filing_listed_twice` (warning) if two entries in the submissions differ in more than the
     /// form type.
     pub(super) fn push(
         &mut self,

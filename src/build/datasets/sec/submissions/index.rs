@@ -1,5 +1,5 @@
-//! Holds the filings with XBRL of the quarterly indexes by registrant. A row in several indexes
-//! counts once; an unreadable row is kept for the build of its registrant.
+//! Stores the filings with XBRL from the quarterly indexes by registrant. A row in several indexes
+//! counts once. An unreadable row is kept for its registrant's build.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,22 +15,22 @@ use super::{FILING, filing_record};
 
 const SOURCE: &str = "sec.xbrl_index";
 
-/// Filings with XBRL of the quarterly indexes. A row takes a few dozen bytes, because there are
-/// millions.
+/// Filings with XBRL from the quarterly indexes. Each row takes only a few dozen bytes, because
+/// there are millions of rows.
 #[derive(Debug, Default)]
 pub(super) struct FilingIndex {
-    /// Sorted by registrant, filing date and accession number.
+    /// Rows, sorted by registrant, filing date and accession number.
     rows: Vec<IndexRow>,
     forms: Vec<String>,
     /// Digests of the indexes, by input number.
     digests: BTreeMap<u16, Digest>,
-    /// Name in the registrant's newest row.
+    /// The registrant's name in its newest row.
     names: BTreeMap<Cik, (Day, String)>,
     /// Issues about unreadable rows, by the registrant at the start of the row.
     unreadable: BTreeMap<Cik, Vec<Issue>>,
 }
 
-/// Filing of an index.
+/// A filing in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IndexRow {
     pub(super) cik: Cik,
@@ -52,10 +52,11 @@ impl FilingIndex {
     /// Reads the indexes in order.
     ///
     /// # Errors
-    /// `Format` if an index does not have its layout, or if a row does not begin with a CIK.
+    /// `Format` if an index does not have the expected layout, or if a row does not begin with a
+    /// CIK.
     ///
     /// # Issues
-    /// Rows without a readable form, date or file name, kept for the build of their registrant.
+    /// Rows without a readable form, date or file name, kept for their registrant's build.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut index = Self::default();
         let mut form_numbers = HashMap::new();
@@ -78,7 +79,7 @@ impl FilingIndex {
                 row.offset,
             )
         });
-        // A quarter's index is published again with the same rows.
+        // A quarter's index is republished with the same rows.
         index
             .rows
             .dedup_by_key(|row| (row.cik, row.accession, row.form));
@@ -105,7 +106,7 @@ impl FilingIndex {
                     issue.detail
                 ))
             })?;
-            // The record begins with its registrant, like every issue of a registrant's build.
+            // The record begins with its registrant, like every issue from a registrant's build.
             issue.record = Some(filing_record(
                 cik,
                 issue.record.as_deref().unwrap_or(SOURCE),
@@ -203,7 +204,7 @@ impl FilingIndex {
         Ok(())
     }
 
-    /// Returns the registrants of the indexes, some of them several times.
+    /// Returns the registrants in the indexes. A registrant may occur several times.
     pub(super) fn ciks(&self) -> impl Iterator<Item = Cik> {
         self.rows
             .iter()
@@ -219,7 +220,7 @@ impl FilingIndex {
     }
 
     /// Returns a registrant's rows and their positions, including unreadable rows, for the
-    /// fingerprint. Positions count because pointers are published too.
+    /// fingerprint. Positions are included because pointers are published too.
     pub(super) fn source_text(&self, cik: Cik) -> String {
         let readable = self.filings(cik).iter().map(|row| {
             let digest = self
@@ -255,12 +256,12 @@ impl FilingIndex {
         &self.forms[usize::from(row.form)]
     }
 
-    /// Returns the registrant's name in its newest row.
+    /// Returns the registrant's name from its newest row.
     pub(super) fn name(&self, cik: Cik) -> Option<&str> {
         self.names.get(&cik).map(|(_, name)| name.as_str())
     }
 
-    /// Returns the issues about unreadable rows of the registrant.
+    /// Returns the issues about the registrant's unreadable rows.
     pub(super) fn unreadable(&self, cik: Cik) -> &[Issue] {
         self.unreadable.get(&cik).map_or(&[], Vec::as_slice)
     }

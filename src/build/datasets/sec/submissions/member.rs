@@ -1,5 +1,5 @@
-//! Reads the layout of a registrant's submissions member and of its pages of older filings. Rejects
-//! parallel arrays of unequal length, because their indexes do not identify filings.
+//! Reads the layout of a registrant's submissions member and of its pages with older filings.
+//! Rejects parallel arrays of unequal length, because their indexes do not identify filings.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use crate::datasets::sec::json::{Text, json_object};
 
 json_object! {
-    /// Registrant's data in its own member. `ein`, telephone and mailing address are never read.
+    /// A registrant's data in its own member. `ein`, the telephone number and the mailing address
+    /// are never read.
     Head<'m> {
         "cik" => cik: Text<'m>,
         "entityType" => entity_type: Text<'m>,
@@ -72,7 +73,7 @@ json_object! {
 }
 
 json_object! {
-    /// Page of older filings that the member names.
+    /// A page with older filings, as named in the member.
     PageEntry<'m> {
         "name" => name: Text<'m>,
         "filingCount" => filing_count: i64,
@@ -81,8 +82,8 @@ json_object! {
 }
 
 json_object! {
-    /// Filings as parallel arrays: index `n` of every array is the same filing. A page consists of
-    /// these arrays only.
+    /// Filings as parallel arrays: index `n` in every array belongs to the same filing. A page
+    /// consists only of these arrays.
     Arrays<'m> {
         "accessionNumber" => accession_number: Vec<Text<'m>>,
         "filingDate" => filing_date: Vec<Text<'m>>,
@@ -99,7 +100,7 @@ json_object! {
         "primaryDocument" => primary_document: Vec<Text<'m>>,
         "primaryDocDescription" => primary_document_description: Vec<Text<'m>>,
     }
-    // `core_type` came in 2024 and `isXBRLNumeric` in 2025; the SEC documents neither.
+    // `core_type` was added in 2024 and `isXBRLNumeric` in 2025. The SEC documents neither.
     unused: ["core_type", "isXBRLNumeric"]
 }
 
@@ -109,7 +110,7 @@ impl Arrays<'_> {
         self.accession_number.as_ref().map_or(0, Vec::len)
     }
 
-    /// Returns the first defect of the arrays: one that is missing, or one with another length.
+    /// Returns the first defect in the arrays: an array that is missing or has a different length.
     fn fault(&self) -> Option<String> {
         let length = |array: &Option<Vec<Text<'_>>>| array.as_ref().map(Vec::len);
         let number_length = |array: &Option<Vec<Option<i64>>>| array.as_ref().map(Vec::len);
@@ -143,14 +144,15 @@ impl Arrays<'_> {
     }
 }
 
-/// Registrant's own member.
+/// A registrant's own member.
 #[derive(Debug)]
 pub(super) struct Member<'m> {
     pub(super) head: Head<'m>,
     pub(super) recent: Arrays<'m>,
     pub(super) pages: Vec<PageEntry<'m>>,
-    /// Bytes before the list of filings, which hold all data of the registrant's own row. The whole
-    /// member if the list is not its last key.
+    /// Number of bytes before the list of filings. These bytes contain all data for the
+    /// registrant's own row. The number is the member's entire length if the list is not its last
+    /// key.
     pub(super) head_length: u64,
 }
 
@@ -203,7 +205,7 @@ impl Member<'_> {
 /// Reads a registrant's own member.
 ///
 /// # Errors
-/// Complete message about the part that does not follow the layout.
+/// Returns a complete message about the part that does not follow the layout.
 pub(super) fn read_member(text: &str) -> Result<Member<'_>, String> {
     let mut head: Head<'_> = parse(text)?;
     let filings = head.filings.take().ok_or("`filings` is missing")?;
@@ -225,10 +227,10 @@ pub(super) fn read_member(text: &str) -> Result<Member<'_>, String> {
     })
 }
 
-/// Reads a page of older filings.
+/// Reads a page with older filings.
 ///
 /// # Errors
-/// Complete message about the part that does not follow the layout.
+/// Returns a complete message about the part that does not follow the layout.
 pub(super) fn read_page(text: &str) -> Result<Arrays<'_>, String> {
     let arrays: Arrays<'_> = parse(text)?;
     arrays.fault().map_or(Ok(arrays), Err)
@@ -257,7 +259,7 @@ mod tests {
         assert_eq!(member.head.exchanges.as_ref().unwrap()[0].given(), None);
         let head = usize::try_from(member.head_length).unwrap();
         assert!(text[..head].ends_with(r#""filings":"#));
-        // The list of filings is not the last key, so that the whole member is the head.
+        // The list of filings is not the last key, so the entire member is the head.
         let text = format!(r#"{{"filings":{{"recent":{ARRAYS},"files":[]}},"cik":"0000320193"}}"#);
         assert_eq!(read_member(&text).unwrap().head_length, text.len() as u64);
     }

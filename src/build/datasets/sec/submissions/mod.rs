@@ -1,7 +1,7 @@
 //! Turns the submissions archive, the ticker lists and the quarterly indexes into one row per
-//! registrant and one per registrant and filing. Source: "EDGAR Application Programming Interfaces"
-//! (submissions by CIK) and "Accessing EDGAR Data" (indexes), sec.gov. Never publishes tax numbers,
-//! telephone numbers, mailing addresses, or a business address that may be a person's.
+//! registrant, and one row per registrant and filing. Source: "EDGAR Application Programming
+//! Interfaces" (submissions by CIK) and "Accessing EDGAR Data" (indexes), sec.gov. Never publishes
+//! tax numbers, telephone numbers, mailing addresses, or a business address that may be a person's.
 
 mod filings;
 mod index;
@@ -51,8 +51,8 @@ fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
 /// Reads the lists and the archive's directory. Members are read when their shard is built.
 ///
 /// # Errors
-/// `Format` if a list does not have its layout, or if the archive holds a member that is neither a
-/// registrant's nor a page.
+/// `Format` if a list does not have the expected layout, or if the archive contains a member that
+/// is neither a registrant's member nor a page.
 fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let archive = context
         .archives(ARCHIVE)?
@@ -85,23 +85,23 @@ fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     Ok(Box::new(submissions))
 }
 
-/// Returns the record id of a registrant.
+/// Returns a registrant's record id.
 fn registrant_record(cik: Cik) -> String {
     format!("{REGISTRANT}:{cik}")
 }
 
-/// Returns the record id of a filing, or of an unreadable entry in its place.
+/// Returns a filing's record id, or the record id of an unreadable entry in its place.
 fn filing_record(cik: Cik, accession: &str) -> String {
     format!("{FILING}:{cik}:{accession}")
 }
 
-/// Sources of registrants and filings.
+/// Sources for registrants and filings.
 struct Submissions {
     archive: SourceArchive,
     /// Members by registrant and page, each with its index in the archive's list.
     members: Vec<(SubmissionsMember, usize)>,
-    /// Documents of single registrants that were fetched after the archive and replace their own
-    /// members.
+    /// Documents for single registrants that were fetched after the archive. They replace the
+    /// registrants' own members.
     now: BTreeMap<Cik, SourceDocument>,
     tickers: TickerLists,
     index: FilingIndex,
@@ -162,7 +162,7 @@ impl Sharded for Submissions {
     }
 }
 
-/// Member or page in memory.
+/// A member or page in memory.
 struct Content {
     name: String,
     page: u16,
@@ -172,8 +172,8 @@ struct Content {
 }
 
 impl Submissions {
-    /// Returns every registrant of the members, the lists or the indexes, grouped by the last three
-    /// digits of its CIK.
+    /// Returns every registrant in the members, lists or indexes, grouped by the last three digits
+    /// of its CIK.
     fn find_shards(&self) -> Vec<Shard> {
         let ciks = self
             .members
@@ -185,10 +185,10 @@ impl Submissions {
         shards_of(ciks.collect(), |cik| self.fingerprint(cik))
     }
 
-    /// Hashes the registrant's members, its rows of the ticker lists and its rows of the indexes.
-    /// The position of a row in its file counts too, because reused records must have the same
-    /// pointers as a full build. The SEC sorts the lists anew every day, so that each nightly run
-    /// rebuilds ten thousand registrants, most of which filed something that day.
+    /// Hashes the registrant's members, its rows in the ticker lists and its rows in the indexes. A
+    /// row's position in its file counts too, because reused records must have the same pointers as
+    /// a full build. The SEC re-sorts the lists every day. Therefore each nightly run rebuilds ten
+    /// thousand registrants, most of which filed something that day.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         for member in self.members_of(cik) {
@@ -248,11 +248,12 @@ impl Submissions {
         Ok(contents)
     }
 
-    /// Adds the rows of one registrant.
+    /// Adds one registrant's rows.
     ///
     /// # Issues
-    /// `member_unreadable` for a member or page that does not have its layout. It blocks the task:
-    /// half a registrant would look complete, and the last good release has all of it.
+    /// `member_unreadable` for a member or page that does not have the expected layout. The issue
+    /// blocks the task, because a partial registrant would look complete, and the last good release
+    /// contains all of it.
     fn build_registrant(
         &self,
         cik: Cik,
@@ -320,8 +321,8 @@ impl Submissions {
         }
         self.add_index_filings(cik, &mut listed);
         issues.extend(self.index.unreadable(cik).iter().cloned());
-        // Within a member, the order of the listing counts. The submissions have more
-        // details than the indexes.
+        // Within a member, the order of the listing counts. The submissions contain more details
+        // than the indexes.
         listed.sort_by_key(|filing| (filing.accession, filing.listing));
         for listings in listed.chunk_by(|a, b| a.accession == b.accession) {
             activity.add(listings[0].form, listings[0].filed);
@@ -363,7 +364,7 @@ impl Submissions {
             film_number: None,
             items: None,
             size_bytes: None,
-            // The index lists filings with XBRL, but does not show if the XBRL is inline.
+            // The index lists filings with XBRL, but does not show whether the XBRL is inline.
             has_xbrl: Some(true),
             has_inline_xbrl: None,
             primary_document: None,
@@ -374,8 +375,8 @@ impl Submissions {
     }
 }
 
-/// Returns offset and length of the accession numbers of a text, read both as a registrant's own
-/// member and as a page.
+/// Returns the offset and length of each accession number in a text, which is read both as a
+/// registrant's own member and as a page.
 #[cfg(fuzzing)]
 pub fn filings_of_member(text: &str) -> Vec<(u64, u64)> {
     let cik: Cik = "320193".parse().expect("a CIK");
@@ -401,7 +402,7 @@ pub fn filings_of_member(text: &str) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Reads a registrant's own member and compares its CIK with that of the member's name.
+/// Reads a registrant's own member and compares its CIK with the CIK in the member's name.
 fn read_own(cik: Cik, text: &str) -> std::result::Result<Member<'_>, String> {
     let member = read_member(text)?;
     let own = member.head.cik.as_ref().map_or("", |text| text.as_str());
@@ -412,7 +413,7 @@ fn read_own(cik: Cik, text: &str) -> std::result::Result<Member<'_>, String> {
     }
 }
 
-/// Warns once per registrant of unknown keys. The SEC adds some every few years, and the other
+/// Warns about unknown keys, once per registrant. The SEC adds keys every few years, and the other
 /// values remain valid.
 fn warn_of_unknown_keys(
     cik: Cik,

@@ -1,5 +1,5 @@
-//! Builds the rows of `sec.registrant`: one per registrant, from its own member, the ticker lists
-//! and the indexes. Withholds street, city and postal code if they may be a person's.
+//! Builds the rows of `sec.registrant`, one per registrant, from the registrant's own member, the
+//! ticker lists and the indexes. Withholds street, city and postal code if they may be a person's.
 
 use polars::prelude::*;
 
@@ -14,10 +14,10 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Cik;
 use pubdata_core::issue::{Issue, Severity};
 
-/// Entry for a missing value in a list, which keeps parallel lists aligned.
+/// Entry that replaces a missing value in a list, to keep parallel lists aligned.
 const UNKNOWN: &str = "unknown";
 
-/// Number of filings of a family of forms, with the first and last filing date.
+/// Number of filings in a family of forms, with the first and last filing date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Span {
     count: i64,
@@ -25,14 +25,14 @@ pub(super) struct Span {
     last: Option<Day>,
 }
 
-/// Numbers of a registrant's filings.
+/// Counts of a registrant's filings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Activity {
     all: Span,
     annual: Span,
     quarterly: Span,
-    /// Pages of older filings that the member names and the archive lacks. The next field counts
-    /// the filings on them.
+    /// Number of pages with older filings that the member names but the archive does not contain.
+    /// The next field is the number of filings on these pages.
     pub(super) missing_pages: i64,
     pub(super) missing_filings: i64,
 }
@@ -59,10 +59,10 @@ impl Activity {
     }
 }
 
-/// Source data of one registrant.
+/// Source data for one registrant.
 pub(super) struct Registrant<'m> {
     pub(super) cik: Cik,
-    /// Registrant's own member; `None` if the archive has none.
+    /// The registrant's own member; `None` if the archive does not contain it.
     pub(super) head: Option<&'m Head<'m>>,
     pub(super) tickers: Option<&'m Tickers>,
     pub(super) index_name: Option<&'m str>,
@@ -70,7 +70,7 @@ pub(super) struct Registrant<'m> {
     pub(super) pointers: Vec<u64>,
 }
 
-/// Ticker of a registrant, and the sources that have it.
+/// A registrant's ticker, and the sources that contain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ticker<'m> {
     symbol: &'m str,
@@ -80,8 +80,9 @@ struct Ticker<'m> {
 }
 
 impl Registrant<'_> {
-    /// Returns the tickers of the lists in their order, then those that only the registrant's own
-    /// member has. The exchange in the list takes precedence over that in the member.
+    /// Returns the tickers from the lists in list order, followed by those found only in the
+    /// registrant's own member. The exchange in the list takes precedence over the one in the
+    /// member.
     fn tickers(&self) -> Vec<Ticker<'_>> {
         let mut tickers: Vec<Ticker<'_>> = Vec::new();
         for listed in self
@@ -127,7 +128,7 @@ impl Registrant<'_> {
         tickers
     }
 
-    /// Returns the name and its source. Never uses an entity name of companyfacts, which may be a
+    /// Returns the name and its source. Never uses an entity name from companyfacts, which may be a
     /// co-registrant's.
     fn name(&self) -> (Option<&str>, &'static str) {
         let own = self
@@ -147,9 +148,9 @@ impl Registrant<'_> {
     }
 }
 
-/// Returns true if the business address may be a person's: an `other` filer that owns securities
-/// and is not an issuer, or has no industry code. This also withholds addresses of funds, banks and
-/// companies until the SEC classifies them. Never applies to listed companies.
+/// Returns true if the business address may be a person's. This applies to an `other` filer that
+/// owns securities and is not an issuer, or has no industry code. It also withholds addresses of
+/// funds, banks and companies until the SEC classifies them. Never applies to listed companies.
 fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
     let is_other = head
         .entity_type
@@ -161,15 +162,15 @@ fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
     is_other && !has_tickers && (!has_industry || is_owner_only)
 }
 
-/// Folds every run of blanks, including no-break spaces, to one space.
+/// Replaces every run of blanks, including no-break spaces, with a single space.
 fn normalized(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Converts `0926` to `09-26`. Returns `None` for a text that is not a day of any year.
+/// Converts `0926` to `09-26`. Returns `None` for text that is not a possible date in any year.
 fn month_and_day(text: &str) -> Option<String> {
     let (month, day) = text.split_at_checked(2)?;
-    // 2000 was a leap year, so that it has every possible day.
+    // 2000 was a leap year, so it contains every possible day.
     Day::from_iso(format!("2000-{month}-{day}").as_bytes()).map(|_| format!("{month}-{day}"))
 }
 
@@ -211,7 +212,7 @@ const TEXT_COLUMNS: [&str; 23] = [
     "lei",
 ];
 
-/// Columns of lists, in the order in which rows are pushed.
+/// List columns, in the order in which rows are pushed.
 const LIST_COLUMNS: [&str; 9] = [
     "former_names",
     "former_names_from",
@@ -242,11 +243,11 @@ impl RegistrantTable {
         }
     }
 
-    /// Adds the row of one registrant.
+    /// Adds one registrant's row.
     ///
     /// # Issues
-    /// Warnings only: `ticker_lists_differ`, `bad_value` for a value that is published as null,
-    /// `pages_missing`.
+    /// Only warnings: `ticker_lists_differ`, `pages_missing`, and `bad_value` for a value that is
+    /// published as null.
     pub(super) fn push(&mut self, registrant: Registrant<'_>, issues: &mut Vec<Issue>) {
         let cik = registrant.cik;
         let record_id = registrant_record(cik);
@@ -447,7 +448,7 @@ fn given<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
     text.as_ref().and_then(Text::given)
 }
 
-/// Reads a text with a required format. An invalid text becomes null with a warning.
+/// Reads text that must have a given format. Invalid text becomes null with a warning.
 fn checked(
     text: Option<&Text<'_>>,
     name: &str,
@@ -484,7 +485,7 @@ fn warn_of_tickers(
     }
 }
 
-/// Returns former names with the first and last day of each, as three lists of equal length.
+/// Returns former names with each name's first and last day, as three lists of equal length.
 fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [Vec<String>; 3] {
     let mut lists: [Vec<String>; 3] = Default::default();
     for former in head.former_names.iter().flatten() {
@@ -508,7 +509,7 @@ fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [Vec<St
     lists
 }
 
-/// Splits the filer category from the statuses after it: `Non-accelerated filer<br>Smaller
+/// Splits the filer category from the statuses that follow it: `Non-accelerated filer<br>Smaller
 /// reporting company`.
 fn filer_category<'h>(head: &'h Head<'_>) -> (Option<String>, Vec<&'h str>) {
     let Some(text) = given(&head.category) else {

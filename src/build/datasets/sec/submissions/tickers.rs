@@ -1,5 +1,5 @@
-//! Reads the SEC's three ticker lists by registrant. One malformed row rejects its list: the SEC
-//! generates the lists, so that such a row means a different file.
+//! Reads the SEC's three ticker lists by registrant. A single malformed row causes its list to be
+//! rejected. The SEC generates the lists, so such a row means that the file is a different one.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use crate::datasets::{Context, SourceDocument};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Cik;
 
-/// SEC's ticker lists, by registrant.
+/// The SEC's ticker lists, by registrant.
 #[derive(Debug, Default)]
 pub(super) struct TickerLists {
     by_cik: BTreeMap<Cik, Tickers>,
 }
 
-/// Ticker list rows of one registrant. Each list keeps its own order, which is roughly that of
+/// One registrant's rows in the ticker lists. Each list keeps its own order, which is roughly by
 /// market value.
 #[derive(Debug, Default)]
 pub(super) struct Tickers {
-    /// Rows of the list with exchanges.
+    /// Rows from the list with exchanges.
     pub(super) listed: Vec<Listed>,
-    /// Rows of the list without exchanges.
+    /// Rows from the list without exchanges.
     pub(super) plain: Vec<Listed>,
     /// Share classes of funds.
     pub(super) classes: Vec<FundClass>,
-    /// All rows as published, each with its position, for the fingerprint: pointers are published
-    /// too.
+    /// All rows as published, each with its position, for the fingerprint. Positions are included
+    /// because pointers are published too.
     pub(super) source_text: String,
 }
 
-/// Ticker of a list.
+/// A ticker in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) ticker: String,
     pub(super) exchange: Option<String>,
-    /// Name of the registrant in the list.
+    /// The registrant's name in the list.
     pub(super) name: String,
     pub(super) pointer: [u64; 4],
 }
 
-/// Share class of a fund's series.
+/// A share class in a fund's series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FundClass {
     pub(super) symbol: String,
@@ -54,8 +54,8 @@ impl TickerLists {
     /// Reads the three lists.
     ///
     /// # Errors
-    /// `Format`, naming list and row, if a list does not have its layout: the SEC generates the
-    /// lists, so that one malformed row means a different file.
+    /// `Format`, naming list and row, if a list does not have the expected layout. The SEC
+    /// generates the lists, so a single malformed row means that the file is a different one.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut lists = Self::default();
         for document in context.documents("sec.company_tickers_exchange")? {
@@ -115,12 +115,12 @@ impl TickerLists {
         Ok(lists)
     }
 
-    /// Returns the registrants of the lists.
+    /// Returns the registrants in the lists.
     pub(super) fn ciks(&self) -> impl Iterator<Item = Cik> {
         self.by_cik.keys().copied()
     }
 
-    /// Returns the list rows of a registrant.
+    /// Returns a registrant's rows in the lists.
     pub(super) fn get(&self, cik: Cik) -> Option<&Tickers> {
         self.by_cik.get(&cik)
     }
@@ -178,11 +178,11 @@ fn required(ticker: String, source_text: &str) -> Result<String> {
     }
 }
 
-/// Row as texts, its pointer and its source text.
+/// A row as text, its pointer and its source text.
 type Row<T> = (T, [u64; 4], String);
 
-/// Reads `{"fields": [names], "data": [[cells], …]}`. Returns cells as texts: numbers by their
-/// digits, nulls as blank texts.
+/// Reads `{"fields": [names], "data": [[cells], …]}`. Returns cells as text: numbers by their
+/// digits, nulls as blank text.
 fn table_rows<const N: usize>(
     document: &SourceDocument,
     names: [&str; N],
@@ -244,7 +244,7 @@ struct CompanyTicker {
     title: String,
 }
 
-/// Reads `{"0": {…}, "1": {…}, …}` in the order of the numbers.
+/// Reads `{"0": {…}, "1": {…}, …}` in numeric order of the keys.
 fn objects(document: &SourceDocument) -> Result<Vec<Row<CompanyTicker>>> {
     let text = text_of(document)?;
     let rows: BTreeMap<u64, &RawValue> = serde_json::from_str(text)

@@ -1,4 +1,4 @@
-//! Reads one file of a taxonomy: the elements that a schema declares, and the labels and
+//! Reads one file in a taxonomy: the elements that a schema declares, and the labels and
 //! calculations that its linkbases attach to elements. A linkbase can be a separate file or part of
 //! a schema. Source: "XBRL 2.1", sections 3.5 (links), 5.1 (concepts) and 5.2 (relationships);
 //! "Calculations 1.1", which has a separate arcrole.
@@ -34,7 +34,7 @@ pub(super) struct Document {
     pub summations: Vec<Summation>,
 }
 
-/// Global element of a schema, with its attributes unchanged.
+/// A global element in a schema, with its attributes unchanged.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub id: Option<String>,
@@ -45,12 +45,12 @@ pub(super) struct Element {
     pub balance: Option<String>,
     pub is_abstract: Option<String>,
     pub is_nillable: Option<String>,
-    /// Early taxonomies date deprecation in the schema.
+    /// Date of deprecation, which early taxonomies state in the schema.
     pub deprecated_date: Option<String>,
     pub range: Range,
 }
 
-/// Label of an element.
+/// A label attached to an element.
 #[derive(Debug, Clone)]
 pub(super) struct Label {
     /// Id of the element, such as `us-gaap_Assets`.
@@ -62,7 +62,7 @@ pub(super) struct Label {
     pub range: Range,
 }
 
-/// Contribution of one element to another in one statement.
+/// One element's contribution to another element in a statement.
 #[derive(Debug, Clone)]
 pub(super) struct Summation {
     pub parent_id: String,
@@ -77,7 +77,7 @@ pub(super) struct Summation {
 /// Reads a file.
 ///
 /// # Errors
-/// `Format` if the file is not well-formed, or if a link lacks a required attribute.
+/// `Format` if the file is not well-formed, or if a required attribute is missing from a link.
 pub(super) fn read(content: &[u8]) -> Result<Document> {
     let xml = XmlDocument::new(content)?;
     let mut reader = xml.reader();
@@ -137,14 +137,14 @@ fn schema_element(element: &XmlElement, reader: &mut XmlReader<'_>) -> Result<El
     })
 }
 
-/// Extended link. Its names for elements and labels are valid only inside it.
+/// An extended link. Its names for elements and labels are valid only inside the link.
 #[derive(Default)]
 struct Link {
     depth: usize,
     role: String,
-    /// Ids of elements, by the link's name for them.
+    /// Element ids, by the link's name for the elements.
     locators: HashMap<String, Vec<String>>,
-    /// Role, language, text and byte range, by the link's name for them.
+    /// Role, language, text and byte range of labels, by the link's name for the labels.
     labels: HashMap<String, Vec<(String, String, String, Range)>>,
     label_arcs: Vec<Arc>,
     summation_arcs: Vec<(Arc, String)>,
@@ -157,7 +157,7 @@ struct Arc {
 }
 
 impl Link {
-    /// Reads a direct child of the link up to its end.
+    /// Reads a direct child of the link up to the child's end.
     fn add(&mut self, element: &XmlElement, reader: &mut XmlReader<'_>) -> Result<()> {
         let content = reader.content()?;
         let range = (element.offset, content.length);
@@ -199,7 +199,7 @@ impl Link {
                 .or_default()
                 .push(label);
         } else if element.attribute(NO_NAMESPACE, "use") == Some("prohibited") {
-            // Only extensions prohibit relationships of other files. If a publisher begins to do
+            // Only extensions prohibit relationships in other files. If a publisher begins to do
             // so, this reader must support it first.
             return Err(Error::format(format!(
                 "byte {}: a prohibited arc, which is not read",
@@ -237,7 +237,7 @@ impl Link {
 }
 
 impl Document {
-    /// Resolves the arcs of a link.
+    /// Resolves a link's arcs.
     fn add(&mut self, link: &Link) -> Result<()> {
         for arc in &link.label_arcs {
             let labels = link.labels.get(&arc.to).ok_or_else(|| {
@@ -282,7 +282,7 @@ mod tests {
 
     const LABEL_ROLE: &str = "http://www.xbrl.org/2003/role/label";
 
-    /// Builds a linkbase of one link.
+    /// Builds a linkbase with one link.
     fn linkbase(kind: &str, links: &str) -> String {
         let spaces = format!("xmlns:link='{LINKBASE}' xmlns:xlink='{XLINK}'");
         format!(

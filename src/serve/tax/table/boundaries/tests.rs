@@ -2,7 +2,7 @@
 
 use crate::tax::table::boundaries::*;
 
-/// As many records as the largest published file, with ids of the published length.
+/// Uses as many records as the largest published file, with ids of the published length.
 #[test]
 fn two_million_records_take_under_100_bytes_each_with_fast_lookup() {
     const COUNT: u32 = 2_000_000;
@@ -45,7 +45,7 @@ fn two_million_records_take_under_100_bytes_each_with_fast_lookup() {
                 .unwrap();
         }
     }
-    // One default for each ZIP code, and one for the whole state.
+    // One default range for each ZIP code, and one for the entire state.
     made.zip9.extend((30_000..31_000).map(|zip| Span {
         low: zip * 10_000,
         high: zip * 10_000 + 9_999,
@@ -63,7 +63,7 @@ fn two_million_records_take_under_100_bytes_each_with_fast_lookup() {
         made.addresses,
         IntervalIndex::new(made.zip9),
     );
-    // Add two bytes for a status and four for the source file of each record.
+    // Two bytes for a status and four for the source file are added to each record.
     let bytes = (size_of::<Row>() + 6) * rows.capacity()
         + ids.size_bytes()
         + addresses.size_bytes()
@@ -81,7 +81,7 @@ fn two_million_records_take_under_100_bytes_each_with_fast_lookup() {
         })
         .sum();
     assert!((2_000..=3_000).contains(&found), "{found}");
-    // Generous, because tests run unoptimised and in parallel with others.
+    // The limit is generous, because tests run unoptimised and in parallel with others.
     assert!(
         started.elapsed().as_millis() < 5_000,
         "a thousand lookups took {:?}",

@@ -9,10 +9,10 @@ use crate::datasets::sec::financials::settings::{Line, Rules};
 use crate::normalise::DictionaryColumnBuilder;
 use pubdata_core::error::Result;
 
-/// Builds the rows of `sec.statement_line`: one per observation of a line.
+/// Builds the rows of `sec.statement_line`, one per observation of a line.
 ///
 /// # Errors
-/// Only if polars fails.
+/// Fails only if polars fails.
 pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let rows = sources
         .iter()
@@ -49,13 +49,13 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
 struct LineRows {
     common: Common,
     statement: DictionaryColumnBuilder,
-    /// Dictionaries whose values are the lines of the rules, in their order.
+    /// Dictionaries whose values are the statement lines in the rules, in the same order.
     line: DictionaryColumnBuilder,
     label: DictionaryColumnBuilder,
 }
 
 impl LineRows {
-    /// Adds the rows of a period.
+    /// Adds a period's rows.
     fn add(
         &mut self,
         rules: &Rules,

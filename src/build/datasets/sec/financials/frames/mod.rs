@@ -1,4 +1,4 @@
-//! Builds the rows of the two tables of figures, and their common columns.
+//! Builds the rows of the two figure tables, including the columns they have in common.
 
 mod lines;
 mod text;
@@ -30,14 +30,14 @@ pub use values::values_frame;
 pub const VALUES: &str = "sec.financial_value";
 pub const LINES: &str = "sec.statement_line";
 
-/// Figures of one registrant and the member they come from.
+/// A registrant's figures and the member from which they come.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub selected: &'a Selected,
-    /// Numbers of the snapshot and of the member, for pointers.
+    /// Numbers that identify the snapshot and the member, for pointers.
     pub input: u64,
     pub member: u64,
-    /// Size of the member, for pointers of missing figures.
+    /// Size of the member, for pointers to missing figures.
     pub size_bytes: u64,
 }
 impl Finding {
@@ -76,7 +76,7 @@ impl Finding {
     }
 }
 
-/// Texts that many rows of a registrant share.
+/// Texts shared by many of a registrant's rows.
 struct Texts {
     cik: String,
     accessions: Vec<String>,
@@ -99,12 +99,12 @@ fn cik_text(cik: Cik) -> String {
     cik.to_string()
 }
 
-/// Columns that both tables have.
+/// Columns that both tables contain.
 struct Common {
     record_id: StringChunkedBuilder,
     cik: DictionaryColumnBuilder,
-    /// Dictionary indexes of the current registrant: its CIK, the accession number of its first
-    /// report, and the form of each report.
+    /// Dictionary indexes for the current registrant: its CIK, its first report's accession number,
+    /// and each report's form.
     cik_place: usize,
     first_accession: usize,
     forms: Vec<usize>,
@@ -116,7 +116,7 @@ struct Common {
     period_end: Vec<Option<i32>>,
     is_ytd: Vec<bool>,
     value: StringChunkedBuilder,
-    /// Dictionary whose values are the concepts of the rules, in their order.
+    /// Dictionary whose values are the concepts in the rules, in the same order.
     concept: DictionaryColumnBuilder,
     form: DictionaryColumnBuilder,
     filed_date: Vec<Option<i32>>,
@@ -127,13 +127,13 @@ struct Common {
     change: DictionaryColumnBuilder,
     supersedes: Vec<bool>,
     is_restated: Vec<bool>,
-    /// Period as the report states it, if that differs.
+    /// The period as stated in the report, if it differs.
     reported_start: Vec<Option<i32>>,
     reported_end: Vec<Option<i32>>,
     pointers: Vec<[u64; 4]>,
     /// Buffer for the current record id.
     id: String,
-    /// Buffer for other texts.
+    /// Buffer for other text.
     text: String,
 }
 
@@ -179,7 +179,7 @@ impl Common {
         }
     }
 
-    /// Begins the rows of a registrant.
+    /// Begins a registrant's rows.
     fn begin_source(&mut self, source: &Source<'_>, texts: &Texts) {
         self.cik_place = self.cik.add_value(texts.cik.as_str());
         self.first_accession = texts
@@ -198,7 +198,7 @@ impl Common {
         );
     }
 
-    /// Begins record ids with dataset and registrant; `finish_id` adds a complete one.
+    /// Begins record ids with the dataset and registrant; `finish_id` adds a complete id.
     fn begin_id(&mut self, dataset_id: &str, cik: &str) -> &mut String {
         self.id.clear();
         for part in [dataset_id, ":", cik, ":"] {
@@ -212,7 +212,7 @@ impl Common {
         self.cik.push_index(self.cik_place);
     }
 
-    /// Adds the values that all rows of a period share.
+    /// Adds the values shared by all rows for a period.
     fn add_period(&mut self, unit: Unit, period: &Period) {
         let rows = period.observations().len();
         self.cik.push_indices(self.cik_place, rows);
@@ -231,8 +231,8 @@ impl Common {
         self.is_ytd.extend(repeat_n(period.is_ytd, rows));
     }
 
-    /// Adds the other values of a period's row, whose record id is complete up to the report.
-    /// `position` is the observation's index among the registrant's.
+    /// Adds the remaining values to a period's row, whose record id is complete up to the report.
+    /// `position` is the observation's index among the registrant's observations.
     fn add_observation(
         &mut self,
         source: &Source<'_>,
@@ -272,7 +272,7 @@ impl Common {
         );
     }
 
-    /// Adds the concept of the figure and its pointer.
+    /// Adds the figure's concept and its pointer.
     fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
         self.concept.push_index(usize::from(observation.concept));
         self.pointers.push([
@@ -283,7 +283,7 @@ impl Common {
         ]);
     }
 
-    /// Adds the common values of a row without a figure. The pointer covers the whole member,
+    /// Adds the common values for a row without a figure. The pointer covers the entire member,
     /// because no part of it states the figure.
     fn add_missing(&mut self, unit: Unit, missing: &Missing, pointer: [u64; 4]) {
         self.unit.push(unit_name(unit));

@@ -1,10 +1,10 @@
-//! Formats numbers and days for the tables of figures.
+//! Formats numbers and days for the figure tables.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::period::NO_START;
 use crate::normalise::Day;
 
-/// Appends a period in the format of record ids: `2019-09-29..2020-09-26`, or the day of an
+/// Appends a period in the format used in record ids: `2019-09-29..2020-09-26`, or the day for an
 /// instant.
 pub fn push_period(text: &mut String, start: Day, end: Day) {
     if start != NO_START {
@@ -14,7 +14,8 @@ pub fn push_period(text: &mut String, start: Day, end: Day) {
     push_day(text, end);
 }
 
-/// Appends a day as `YYYY-MM-DD`. Uses no formatting machinery, because every row has several days.
+/// Appends a day as `YYYY-MM-DD`. Avoids the formatting machinery for speed, because every row
+/// contains several days.
 fn push_day(text: &mut String, day: Day) {
     let (year, month, day_of_month) = day.civil();
     let year = u32::try_from(year).unwrap_or(0);
@@ -34,10 +35,10 @@ fn push_digits(text: &mut String, number: u32) {
 
 const ONE: u128 = 10_000_000_000;
 
-/// Splits a number of ten-billionths into integer part and fraction.
+/// Splits a number of ten-billionths into its integer part and fraction.
 ///
-/// Optimised, because every row has one: ten billion is 2^10 times 5^10, and after the shift nearly
-/// all numbers fit a machine word.
+/// Optimised, because every row contains such a number. Ten billion equals 2^10 times 5^10, and
+/// after the shift nearly all numbers fit into a machine word.
 fn parts(magnitude: u128) -> (u128, u128) {
     const FIVES: u64 = 5_u64.pow(10);
     match u64::try_from(magnitude >> 10) {
@@ -49,7 +50,7 @@ fn parts(magnitude: u128) -> (u128, u128) {
     }
 }
 
-/// Appends a decimal number without exponent and trailing zeros.
+/// Appends a decimal number without an exponent or trailing zeros.
 pub fn push_amount(text: &mut String, amount: Amount) {
     use std::fmt::Write;
     if amount.0 < 0 {
@@ -62,7 +63,7 @@ pub fn push_amount(text: &mut String, amount: Amount) {
         Err(_) => text.push_str(itoa::Buffer::new().format(whole)),
     }
     if fraction > 0 {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, ".{fraction:010}");
         text.truncate(text.trim_end_matches('0').len());
     }
@@ -85,8 +86,8 @@ mod tests {
         assert_eq!(written(0), "0");
         assert_eq!(written(100_000_000_000), "10");
         assert_eq!(written(-20_000_000_001), "-2.0000000001");
-        // The largest number whose shifted magnitude fits a machine word, the next one, and the
-        // largest of all.
+        // The largest number whose shifted magnitude fits into a machine word, the next number, and
+        // the largest number overall.
         assert_eq!(
             written((i128::from(u64::MAX) << 10) + 1_023),
             "1888946593147.8580854783"

@@ -1,6 +1,6 @@
 //! Builds the rows of `sec.financial_value`: one per observation of a metric. Adds a row with the
-//! reason for each metric and series that was never reported, and for each period whose report the
-//! archive lacks.
+//! reason for each metric and series that was never reported, and for each period whose report is
+//! missing from the archive.
 
 use polars::prelude::*;
 
@@ -16,7 +16,7 @@ use pubdata_core::error::Result;
 /// Builds the rows of `sec.financial_value`.
 ///
 /// # Errors
-/// Only if polars fails.
+/// Fails only if polars fails.
 pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let count =
         |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
@@ -64,7 +64,7 @@ struct ValueRows {
 }
 
 impl ValueRows {
-    /// Adds the rows of a period.
+    /// Adds a period's rows.
     fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period) {
         let measure = &rules.measures[period.measure];
         let id = self.common.begin_id(VALUES, &texts.cik);
@@ -112,7 +112,7 @@ impl ValueRows {
         self.add_conflicts(rules, &missing.others);
     }
 
-    /// Adds the list of other concepts and their values.
+    /// Adds the list of other concepts with their values.
     fn add_conflicts(&mut self, rules: &Rules, conflicts: &[(u16, Amount)]) {
         let shown = |(concept, value): &(u16, Amount)| {
             let mut text = format!("{}=", rules.concept(*concept));
