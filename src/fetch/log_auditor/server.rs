@@ -259,7 +259,7 @@ impl Server {
                 self.url()
             );
             return Err(Error::config(message).hint(
-                "set PUBDATA_KEY to a key of that server; `--records 0` looks at its log alone",
+                "set PUBDATA_KEY to a key for that server, or use `--records 0` to check only its log",
             ));
         }
         let code = serde_json::from_slice::<Problem>(&response.bytes)

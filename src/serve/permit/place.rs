@@ -22,7 +22,7 @@ use pubdata_core::canonical::line::parse_line;
 const COVERED_MI: f64 = 25.0;
 const DEFAULT_RADIUS_MI: f64 = 1.0;
 
-/// Returns the rows in all places of the request in ascending order, with notices.
+/// Returns the rows for every place in the request, in ascending order, along with any notices.
 ///
 /// # Errors
 /// `missing_parameter` if the request names no place, or only part of one; `invalid_parameter` if

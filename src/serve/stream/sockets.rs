@@ -82,7 +82,7 @@ impl Sockets {
         let _ = self.open.subscribe().wait_for(|open| *open == 0).await;
     }
 
-    /// Takes a slot for a client's socket, as its plan allows.
+    /// Reserves a socket slot for a client, up to the limit of the client's plan.
     ///
     /// # Errors
     /// `rate_limited` with the limit and the time to retry.

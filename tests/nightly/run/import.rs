@@ -377,7 +377,7 @@ fn invalid_acceptance_is_refused_with_the_valid_ones() {
         desk.pubdata(&["accept", SOURCE, "--until", "2020-01-01"])
             .expect(40)
             .stderr
-            .contains("2020-01-01 is over")
+            .contains("2020-01-01 is in the past")
     );
     assert!(!desk.place.home().join("accepted.jsonl").exists());
 }

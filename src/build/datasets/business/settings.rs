@@ -49,7 +49,7 @@ pub(super) struct Settings {
     /// `person` or `organization`.
     #[serde(default)]
     pub party_types: Table<String>,
-    /// Type of officers whose row does not state a type.
+    /// Default officer type, for rows that do not state one.
     pub officer_type: Option<String>,
     #[serde(default)]
     pub titles: Table<String>,

@@ -125,7 +125,9 @@ impl FilingIndex {
                 .as_deref()
                 .and_then(|pointer| pointer.first_chunk().copied())
             else {
-                return Err(Error::format(format!("{SOURCE}: a row has no place")));
+                return Err(Error::format(format!(
+                    "{SOURCE}: a row has no source pointer"
+                )));
             };
             let cik_text = ciks.get(row).unwrap_or_default();
             let cik: Cik = cik_text
