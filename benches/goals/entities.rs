@@ -162,7 +162,7 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
             "    {name:<27} median {:.0} µs, p99 {:.0} µs{ratio}",
             median(times),
             p99(times)
-        )
+        );
     };
     line("profile", &samples[kinds.len()], "");
     for (number, (kind, _)) in kinds.iter().enumerate() {

@@ -217,7 +217,7 @@ fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
         toml::Value::String(text)
             if text.contains(':') && !text.contains(' ') && !concepts.contains(&text.as_str()) =>
         {
-            concepts.push(text)
+            concepts.push(text);
         }
         toml::Value::Array(values) => values
             .iter()

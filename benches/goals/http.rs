@@ -183,10 +183,10 @@ impl Client {
             self.stream.read_line(&mut line)?;
             match line.trim_end().split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = Some(value.trim().parse()?)
+                    length = Some(value.trim().parse()?);
                 }
                 Some((name, value)) if name.eq_ignore_ascii_case("transfer-encoding") => {
-                    is_chunked = value.trim() == "chunked"
+                    is_chunked = value.trim() == "chunked";
                 }
                 Some(_) => {}
                 None => break,

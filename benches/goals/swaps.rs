@@ -103,7 +103,7 @@ impl Tally {
             match found {
                 Ok(answer) if answer.status == 200 && answers.contains(&answer.body) => {}
                 Ok(answer) if answer.status == 200 => {
-                    _ = self.mixed.fetch_add(1, Ordering::Relaxed)
+                    _ = self.mixed.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(_) => _ = self.failed.fetch_add(1, Ordering::Relaxed),
                 Err(_) => {
@@ -231,9 +231,9 @@ fn link_all(from: &Path, to: &Path) -> Result<()> {
         let entry = entry?;
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            link_all(&entry.path(), &target)?
+            link_all(&entry.path(), &target)?;
         } else {
-            fs::hard_link(entry.path(), target)?
+            fs::hard_link(entry.path(), target)?;
         }
     }
     Ok(())

@@ -72,7 +72,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         let home = global.home()?;
         let runs = store::read_ledger(&home)
             .inspect_err(|error| {
-                tracing::warn!("cannot determine which acceptances are used up: {error}")
+                tracing::warn!("cannot determine which acceptances are used up: {error}");
             })
             .unwrap_or_default();
         show(

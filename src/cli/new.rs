@@ -161,7 +161,7 @@ fn print(report: &NewReport, arguments: &NewArgs) {
         output::bold(&format!("you must decide ({})", report.decisions.len()))
     );
     report.decisions.iter().for_each(|decision| {
-        output::print_line!("  {}: {}", output::bold(&decision.key), decision.text)
+        output::print_line!("  {}: {}", output::bold(&decision.key), decision.text);
     });
     output::print_paragraph!("{}", output::bold("on the sampled records"));
     let rows: Vec<String> = report

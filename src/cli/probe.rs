@@ -303,7 +303,7 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
         ),
         None if suggestions.is_empty() => {}
         None => {
-            output::print_paragraph!("`--write DIR` writes the declarations with these changes")
+            output::print_paragraph!("`--write DIR` writes the declarations with these changes");
         }
     }
 }

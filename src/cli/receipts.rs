@@ -347,7 +347,7 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
             output::print_line!("manifest  {}", proven.manifest_sha256);
         }
         Err(reason) => {
-            output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug())
+            output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug());
         }
     }
     Ok(ExitCode::from(u8::from(verdict.is_err())))

@@ -415,7 +415,7 @@ fn print_pruned(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &
         .iter()
         .for_each(|release_id| output::print_line!("would delete release {release_id}"));
     incomplete.iter().for_each(|release_id| {
-        output::print_line!("would delete {release_id}, which was never finished")
+        output::print_line!("would delete {release_id}, which was never finished");
     });
     plans
         .iter()
@@ -532,7 +532,7 @@ fn print_why(diff: &ReleaseDiff) {
         .iter()
         .flatten()
         .for_each(|(task_id, reason)| {
-            output::print_paragraph!("{}: causes not separated: {reason}", output::bold(task_id))
+            output::print_paragraph!("{}: causes not separated: {reason}", output::bold(task_id));
         });
 }
 

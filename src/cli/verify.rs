@@ -157,7 +157,7 @@ fn print_rebuilt(rebuilt: &RebuildReport) {
         .iter()
         .for_each(|difference| output::print_line!("{difference}"));
     rebuilt.not_possible.iter().for_each(|(task_id, reason)| {
-        output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible"))
+        output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible"));
     });
     let reached = match (&rebuilt.rebuilt_id, rebuilt.replay) {
         (None, _) => "no task could be rebuilt".to_owned(),

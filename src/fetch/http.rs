@@ -159,7 +159,7 @@ impl Http {
         match coding {
             None => body::take(response, target.max_bytes, partial, progress).await?,
             Some(coding) => {
-                body::take_packed(response, coding, target.max_bytes, partial, progress).await?
+                body::take_packed(response, coding, target.max_bytes, partial, progress).await?;
             }
         }
         Ok(Answer::Whole)
@@ -270,7 +270,7 @@ impl Http {
         }
         match total_if_range_fits(&range, partial.len(), of.total_bytes) {
             Some(total_bytes) => {
-                total_bytes.map_or(Ok(()), |total_bytes| partial.expect(total_bytes))?
+                total_bytes.map_or(Ok(()), |total_bytes| partial.expect(total_bytes))?;
             }
             None => {
                 return Err(restarted(

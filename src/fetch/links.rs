@@ -39,7 +39,7 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
 fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
     match document {
         Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => {
-            add(text)
+            add(text);
         }
         Value::Array(items) => items.iter().for_each(|item| addresses(item, add)),
         Value::Object(members) => members.values().for_each(|member| addresses(member, add)),

@@ -53,7 +53,7 @@ impl Serialize for Fixed {
                 serializer.serialize_f64(self.units as f64 / 10.0)
             }
             _ => as_written(serializer, |json| {
-                json.decimal(self.units, self.scale, Trim::Keep)
+                json.decimal(self.units, self.scale, Trim::Keep);
             }),
         }
     }

@@ -187,7 +187,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
                     snapshot,
                     manifest,
                     releases: vec![release],
-                })
+                });
             }
         }
     }

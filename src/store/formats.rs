@@ -363,9 +363,9 @@ fn files_below(folder: &FilePath) -> Result<Vec<PathBuf>> {
         for entry in entries {
             let path = entry.at("read folder", &folder)?.path();
             if path.is_dir() {
-                open.push(path)
+                open.push(path);
             } else {
-                files.push(path)
+                files.push(path);
             }
         }
     }

@@ -334,7 +334,7 @@ impl Releases {
                 Err(ParquetError::NeedMoreData(needed))
                     if needed as u64 > length && needed as u64 <= size_bytes =>
                 {
-                    length = needed as u64
+                    length = needed as u64;
                 }
                 Err(error) => return Err(parquet_error(error).context(key.to_string())),
             }

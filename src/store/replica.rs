@@ -416,7 +416,7 @@ fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
     for line in batch.split_inclusive(|byte| *byte == b'\n') {
         match serde_json::from_slice(line) {
             Ok(Line::Event(event)) if event.seq == first + events.len() as u64 => {
-                events.push(*event)
+                events.push(*event);
             }
             _ => {
                 return Err(Error::store(format!("{}: line {} is not the event that follows", batch_key(first), events.len() + 1))

@@ -64,7 +64,7 @@ impl Snapshots {
                 &format!("{}/{}", store.url(), snapshot.sha256),
             ) {
                 Err(error) if error.kind() == ErrorKind::Busy => {
-                    tokio::time::sleep(BETWEEN_LOOKS).await
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
                 }
                 partial => break partial?,
             }

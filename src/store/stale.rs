@@ -78,7 +78,7 @@ impl Releases {
             tracing::warn!(
                 "cannot read the stale tasks: {error} ({})",
                 error.hint_text().unwrap_or_default()
-            )
+            );
         })
         .ok()
         .flatten()

@@ -125,9 +125,9 @@ pub fn files_below(root: &Path) -> Vec<PathBuf> {
         {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                open.push(path)
+                open.push(path);
             } else {
-                files.push(path)
+                files.push(path);
             }
         }
     }

@@ -331,7 +331,7 @@ impl Reply {
         let has_body = self.status != 304;
         match self.framing {
             Framing::Length if has_body => {
-                head.push_str(&format!("Content-Length: {}\r\n", self.body.len()))
+                head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
             }
             Framing::Chunks if has_body => head.push_str("Transfer-Encoding: chunked\r\n"),
             _ => {}
@@ -346,7 +346,7 @@ impl Reply {
             }
             Delivery::CutAfter(bytes) => {
                 self.send_body(stream, &self.body[..bytes.min(self.body.len())])
-                    .await?
+                    .await?;
             }
             Delivery::StallAfter(bytes) => {
                 self.send_body(stream, &self.body[..bytes.min(self.body.len())])

@@ -92,7 +92,7 @@ pub(super) fn decode(
             }
         }
         None if layout.is_quoting => {
-            read_quoted(&mut lines, &mut records, &resolved, delimiter, layout)?
+            read_quoted(&mut lines, &mut records, &resolved, delimiter, layout)?;
         }
         None => {
             while let Some((offset, line)) = lines.next_line()? {

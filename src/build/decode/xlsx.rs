@@ -228,7 +228,7 @@ impl Rows<'_> {
         while let Some(piece) = self.reader.advance()? {
             match piece {
                 XmlPiece::Start(element) if element.name == "rPh" => {
-                    phonetic = phonetic.or(Some(element.depth))
+                    phonetic = phonetic.or(Some(element.depth));
                 }
                 XmlPiece::Start(element)
                     if phonetic.is_none()
@@ -332,10 +332,10 @@ fn shared_strings(content: &[u8]) -> Result<Vec<String>> {
     while let Some(piece) = reader.advance()? {
         match piece {
             XmlPiece::Start(element) if element.depth == 1 && element.name == "si" => {
-                texts.push(String::new())
+                texts.push(String::new());
             }
             XmlPiece::Start(element) if element.name == "rPh" => {
-                phonetic = phonetic.or(Some(element.depth))
+                phonetic = phonetic.or(Some(element.depth));
             }
             XmlPiece::Start(element) if element.name == "t" && phonetic.is_none() => {
                 let text = reader.content()?.text;

@@ -112,7 +112,7 @@ impl DictionaryColumnBuilder {
     pub fn push_next(&mut self, value: Option<&str>) {
         match value {
             Some(value) if self.values.last().is_some_and(|last| last == value) => {
-                self.push_index(self.values.len() - 1)
+                self.push_index(self.values.len() - 1);
             }
             Some(value) => {
                 let place = self.add_value(value);

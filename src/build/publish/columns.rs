@@ -56,9 +56,9 @@ pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>>
         while end < other {
             let middle = end.midpoint(other);
             if is_same(middle) {
-                end = middle + 1
+                end = middle + 1;
             } else {
-                other = middle
+                other = middle;
             }
         }
         runs.push((subject, start..end));

@@ -288,7 +288,7 @@ async fn previous_release(
     for entry in history {
         match line.iter().rposition(|id| **id == entry.release_id) {
             Some(position) if entry.action == ChannelAction::Rollback => {
-                line.truncate(position + 1)
+                line.truncate(position + 1);
             }
             _ => line.push(&entry.release_id),
         }

@@ -562,13 +562,13 @@ impl RowCounts {
 
 fn add_warnings(warnings: &mut BTreeMap<String, u64>, batch: &RecordBatch) -> Result<()> {
     each_item(column_of(batch, WARNINGS)?, |code| {
-        *warnings.entry(code.to_owned()).or_default() += 1
+        *warnings.entry(code.to_owned()).or_default() += 1;
     })
 }
 
 fn add_words(words: &mut WordTally<'_>, batch: &RecordBatch) -> Result<()> {
     each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
-        words.add_unknown(item)
+        words.add_unknown(item);
     })?;
     for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
         words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);

@@ -384,7 +384,7 @@ impl<'a> Stage<'a> {
         }
         if let Some(reused) = reused {
             reused.warnings().iter().for_each(|(code, count)| {
-                *report.warnings.entry(code.clone()).or_insert(0) += count
+                *report.warnings.entry(code.clone()).or_insert(0) += count;
             });
             rows += reused.rows();
             key_range = reused.key_range(key_range);

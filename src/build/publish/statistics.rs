@@ -443,17 +443,17 @@ impl<'a> Cells<'a> {
         match self.array.data_type() {
             DataType::Utf8 => self.each_text(take),
             DataType::Int32 => {
-                self.each_number::<Int32Type>(take, |value| i128::from(value) * UNITS)
+                self.each_number::<Int32Type>(take, |value| i128::from(value) * UNITS);
             }
             DataType::Int64 => {
-                self.each_number::<Int64Type>(take, |value| i128::from(value) * UNITS)
+                self.each_number::<Int64Type>(take, |value| i128::from(value) * UNITS);
             }
             DataType::Date32 => {
-                self.each_number::<Date32Type>(take, |value| i128::from(value) * UNITS)
+                self.each_number::<Date32Type>(take, |value| i128::from(value) * UNITS);
             }
             DataType::Float64 => self.each_number::<Float64Type>(take, float_millionths),
             DataType::Decimal128(_, scale) => {
-                self.each_number::<Decimal128Type>(take, |value| millionths(value, *scale))
+                self.each_number::<Decimal128Type>(take, |value| millionths(value, *scale));
             }
             _ => self.each_other(take),
         }

@@ -121,7 +121,7 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
             severity: Severity::Quarantine,
             row,
             detail,
-        })
+        });
     };
     let mut is_judged = vec![false; frame.height()];
     let repeated = if *are_keys_distinct {

@@ -33,7 +33,7 @@ pub fn conform(
         };
         match frame.column(&column.name) {
             Ok(found) if *found.dtype() == expected || is_dates(found.dtype()) => {
-                columns.push(found.clone())
+                columns.push(found.clone());
             }
             Ok(found) => problems.push(format!(
                 "column `{}` is {}, expected {expected}",

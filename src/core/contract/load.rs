@@ -107,7 +107,7 @@ fn resolve(
     findings: &mut Vec<Finding>,
 ) -> Contract {
     let mut report = |place: TablePath<'_>, key: &str, message: String| {
-        findings.push(Finding::at(path, text, place, key, message))
+        findings.push(Finding::at(path, text, place, key, message));
     };
     let expected = declared::id_of_path(path, "schemas");
     if file.dataset_id != expected {

@@ -97,7 +97,7 @@ pub(super) fn add(
                     TablePath::Nth(&type_name, number),
                     key,
                     message,
-                ))
+                ));
             };
             let Some(column_type) = types
                 .get_mut(&type_name)

@@ -106,7 +106,7 @@ impl Declarations {
         for (pipeline_id, declaration) in &self.pipelines {
             let (path, text) = &texts[pipeline_id];
             let mut report = |place: TablePath<'_>, key: &str, message: String| {
-                findings.push(Finding::at(path, text, place, key, message))
+                findings.push(Finding::at(path, text, place, key, message));
             };
             for dataset_id in &declaration.produces {
                 if !self.contracts.contains_key(dataset_id) {
@@ -204,7 +204,7 @@ impl Declarations {
                         TablePath::Nth("source", number),
                         key,
                         format!("source `{}`: {message}", source.source_id),
-                    )
+                    );
                 };
                 if let Some(other) = source_owners.insert(&source.source_id, pipeline_id) {
                     report("source_id", format!("is already declared in `{other}`"));

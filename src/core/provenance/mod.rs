@@ -161,7 +161,7 @@ impl SourceRows {
         add(&mut self.merged, other.merged);
         add(&mut self.quarantined, other.quarantined);
         other.left_out.iter().for_each(|(reason, count)| {
-            add(self.left_out.entry(reason.clone()).or_default(), *count)
+            add(self.left_out.entry(reason.clone()).or_default(), *count);
         });
     }
 

@@ -111,7 +111,7 @@ impl RowUses {
                 Use::Merged => rows.merged += count,
                 Use::Quarantined => rows.quarantined += count,
                 Use::LeftOut(reason) | Use::Warned(reason) => {
-                    *rows.left_out.entry(reason.to_owned()).or_default() += count
+                    *rows.left_out.entry(reason.to_owned()).or_default() += count;
                 }
             }
         }

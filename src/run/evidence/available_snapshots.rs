@@ -199,7 +199,7 @@ impl AvailableSnapshots {
         for (snapshot, need) in lacking {
             match &self.store {
                 Some(store) if self.own.is_in(store, snapshot).await? => {
-                    there.push((store.clone(), snapshot, need))
+                    there.push((store.clone(), snapshot, need));
                 }
                 store => self
                     .missing

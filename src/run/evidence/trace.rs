@@ -390,7 +390,7 @@ fn remade_once(
     let (mut notes, mut not_possible) = (Vec::new(), None);
     match (made, remade) {
         (Err(error), _) | (_, Err(error)) => {
-            differences.push(Difference::of_bytes(error.to_string()))
+            differences.push(Difference::of_bytes(error.to_string()));
         }
         (Ok(made), Ok((remade, noted))) => {
             notes = noted;

@@ -270,7 +270,7 @@ fn differences<'m>(
         match again.get(path) {
             None => differences.push(format!("{path} is not rebuilt")),
             Some(again) if again.sha256 != part.sha256 => {
-                differences.push(format!("{path} is rebuilt with other bytes"))
+                differences.push(format!("{path} is rebuilt with other bytes"));
             }
             Some(again) if again != part => {
                 differences.push(format!("{path} has the same bytes but another manifest entry: counts, notes or keys differ"));

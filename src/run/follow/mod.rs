@@ -219,7 +219,7 @@ fn tell(report: &PollReport) {
             "{outcome} {feed} {detail}"
         ),
         _ if new_filings + updates > 0 || report.day.is_some() => {
-            tracing::info!(feed, day, entries, new_filings, updates, "{outcome} {feed}")
+            tracing::info!(feed, day, entries, new_filings, updates, "{outcome} {feed}");
         }
         _ => tracing::debug!(feed, entries, "{outcome} {feed}"),
     }

@@ -39,7 +39,7 @@ pub(crate) fn reasons(
         match previous.inputs.iter().find(same) {
             None => reasons.push(format!("new source file {}", snapshot.url)),
             Some(known) if known.sha256 != snapshot.sha256 => {
-                reasons.push(format!("source changed: {}", snapshot.url))
+                reasons.push(format!("source changed: {}", snapshot.url));
             }
             Some(known)
                 if (&known.url, &known.source_version)

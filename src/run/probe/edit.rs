@@ -196,10 +196,10 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
             comment(commented.as_value_mut()?, edit);
         }
         Edit::Ignore { source_id, name } => {
-            add(list(source(document, source_id)?, "ignore")?, name)
+            add(list(source(document, source_id)?, "ignore")?, name);
         }
         Edit::Redirect { source_id, host } => {
-            add(list(source(document, source_id)?, "redirects")?, host)
+            add(list(source(document, source_id)?, "redirects")?, host);
         }
         Edit::Url { source_id, url } => {
             let entry = source(document, source_id)?

@@ -195,7 +195,7 @@ async fn find_member(
     if !beginning.is_whole {
         match fetcher.head(place, Piece::End(decode::TAIL_BYTES)).await? {
             Head::Found { start, bytes, .. } if start + bytes.len() as u64 == total => {
-                parts.add(start, bytes)
+                parts.add(start, bytes);
             }
             _ => {
                 return Ok(or_leading(

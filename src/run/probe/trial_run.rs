@@ -92,7 +92,7 @@ fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> TrialRun {
             reason
                 .find(" (every finding is in ")
                 .unwrap_or(reason.len()),
-        )
+        );
     });
     task.findings
         .retain(|finding| !OF_WHOLE_FILES.contains(&finding.code.as_str()));

@@ -134,7 +134,7 @@ pub(crate) fn turned_empty(
         parts_of
             .entry(&staged.dataset_id)
             .or_default()
-            .push(&staged.part)
+            .push(&staged.part);
     });
     let mut findings = Vec::new();
     for (dataset_id, parts) in parts_of {

@@ -224,7 +224,7 @@ fn of_task(
                         .entry(dataset_id.clone())
                         .or_default()
                         .entry(code.clone())
-                        .or_insert(0) += count
+                        .or_insert(0) += count;
                 });
             }
         }

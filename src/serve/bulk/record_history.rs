@@ -267,7 +267,7 @@ impl<'a> Looks<'a> {
                     if known.contains_key(BUCKET)
                         && buckets(reader, self.id, known) == self.buckets =>
                 {
-                    parts.retain(|part| part.partition == *known)
+                    parts.retain(|part| part.partition == *known);
                 }
                 _ => parts.sort_by_key(|part| part.partition != *known),
             }

@@ -140,7 +140,7 @@ impl OpenPart {
                 match self.reader.next() {
                     Some(batch) => {
                         self.rows =
-                            Some((batch.map_err(Error::from).context(|| self.path.clone())?, 0))
+                            Some((batch.map_err(Error::from).context(|| self.path.clone())?, 0));
                     }
                     None => break,
                 }
@@ -186,7 +186,7 @@ fn write_row(
 fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize) -> Result<()> {
     let mut print = |value: std::fmt::Arguments<'_>| {
         text.write_fmt(value)
-            .expect("writing to memory cannot fail")
+            .expect("writing to memory cannot fail");
     };
     match cells.data_type() {
         DataType::Utf8 => write_text(text, cells.as_string::<i32>().value(row)),

@@ -122,9 +122,9 @@ fn add_datasets(call: &Call<'_>, query: &SearchQuery<'_>, found: &mut Found) {
             record_id: None,
         };
         if score == EXACT {
-            exact.push(hit)
+            exact.push(hit);
         } else {
-            titled.push(hit)
+            titled.push(hit);
         }
     }
     if !exact.is_empty() {

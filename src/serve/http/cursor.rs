@@ -22,7 +22,7 @@ pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     let mut add = |name: &str, value: &str| {
         [name, "=", value, "\0"]
             .iter()
-            .for_each(|text| hasher.update(text.as_bytes()))
+            .for_each(|text| hasher.update(text.as_bytes()));
     };
     path.iter().for_each(|(name, value)| add(name, value));
     query

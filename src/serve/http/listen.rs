@@ -145,7 +145,7 @@ async fn answer_on<S: Answers>(
                 transport.head_time,
                 stop,
             )
-            .await
+            .await;
         }
         Some(config) => {
             let shaken = timeout(

@@ -158,7 +158,7 @@ fn splits<'j>(series: impl Iterator<Item = &'j Json>) -> Vec<&'j str> {
     for (after, before) in bounds {
         match found.last_mut() {
             Some((first_after, last_before)) if before < *first_after => {
-                *last_before = before.max(*last_before)
+                *last_before = before.max(*last_before);
             }
             _ => found.push((after, before)),
         }

@@ -215,7 +215,7 @@ mod tests {
     fn external_text_is_escaped() {
         let mut svg = Svg::new("bars", 10.0, 10.0, "\"><script>");
         svg.linked(Some("/records/a\"b"), "<b>", |svg| {
-            svg.text("label", "start", (0.0, 0.04), "a & 'b'")
+            svg.text("label", "start", (0.0, 0.04), "a & 'b'");
         });
         assert_eq!(
             svg.finish(),

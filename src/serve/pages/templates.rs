@@ -163,7 +163,7 @@ fn with_code(text: &str) -> String {
         // An unpaired backtick does not start code.
         match number % 2 {
             1 if number + 1 < parts.len() => {
-                written.push_str(&format!("<code>{}</code>", escaped(part)))
+                written.push_str(&format!("<code>{}</code>", escaped(part)));
             }
             1 => written.push_str(&format!("`{}", escaped(part))),
             _ => written.push_str(&part.split(' ').map(with_name).collect::<Vec<_>>().join(" ")),

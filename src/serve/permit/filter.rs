@@ -243,7 +243,7 @@ impl<'a> Filter<'a> {
         let permits = self.permits;
         match by_value {
             true => {
-                rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row))
+                rows.sort_by_key(|row| (std::cmp::Reverse(permits.values[*row as usize]), *row));
             }
             false => rows.sort_by_key(|row| {
                 (

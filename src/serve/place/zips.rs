@@ -226,9 +226,9 @@ impl ZipCounties {
             while low < high {
                 let middle = low + (high - low) / 2;
                 if is_before(self.codes.at(middle)) {
-                    low = middle + 1
+                    low = middle + 1;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             low

@@ -77,7 +77,7 @@ impl Kind {
                 }
             }
             Self::Day => {
-                to.extend_from_slice(&column.as_primitive::<Date32Type>().value(row).to_le_bytes())
+                to.extend_from_slice(&column.as_primitive::<Date32Type>().value(row).to_le_bytes());
             }
             Self::Decimal(_) => to.extend_from_slice(
                 &column
@@ -93,10 +93,10 @@ impl Kind {
                     .to_le_bytes(),
             ),
             Self::Integer => {
-                to.extend_from_slice(&column.as_primitive::<Int32Type>().value(row).to_le_bytes())
+                to.extend_from_slice(&column.as_primitive::<Int32Type>().value(row).to_le_bytes());
             }
             Self::LongInteger => {
-                to.extend_from_slice(&column.as_primitive::<Int64Type>().value(row).to_le_bytes())
+                to.extend_from_slice(&column.as_primitive::<Int64Type>().value(row).to_le_bytes());
             }
         }
         Ok(())
@@ -301,7 +301,7 @@ fn push(rows: &mut Vec<u8>, ends: &[(u32, bool)], cells: &[u8]) {
     } else {
         rows.push(LONG);
         ends.iter().for_each(|(end, is_null)| {
-            rows.extend_from_slice(&(end | if *is_null { NULL } else { 0 }).to_le_bytes())
+            rows.extend_from_slice(&(end | if *is_null { NULL } else { 0 }).to_le_bytes());
         });
     }
     rows.extend_from_slice(cells);

@@ -92,7 +92,7 @@ impl RowSources {
                 match read.of_rows.last().copied() {
                     // Neighbouring rows mostly come from the same file.
                     Some(known) if last == Some(head) && known != NO_SOURCE => {
-                        read.of_rows.push(known)
+                        read.of_rows.push(known);
                     }
                     _ => {
                         let digest = head

@@ -144,9 +144,9 @@ impl<D: Dataset> Rows<D> {
         while low < high {
             let middle = low + (high - low) / 2;
             if self.key(middle) < key {
-                low = middle + 1
+                low = middle + 1;
             } else {
-                high = middle
+                high = middle;
             }
         }
         low

@@ -352,7 +352,7 @@ impl Names {
         }
         let common = commonest(&counts);
         common.iter().enumerate().for_each(|(place, id)| {
-            bloom_bits[*id as usize] = BloomBits::for_common_word(place).bits
+            bloom_bits[*id as usize] = BloomBits::for_common_word(place).bits;
         });
         let mut word_starts = Vec::with_capacity(counts.len() + 1);
         let mut total = 0;

@@ -512,7 +512,7 @@ mod tests {
                     .filter(|_| with_persons && row % 9 == 0)
                 {
                     Some((last, given)) => {
-                        builder.push(Name::Person { last, given }, name).unwrap()
+                        builder.push(Name::Person { last, given }, name).unwrap();
                     }
                     None => builder
                         .push(
@@ -598,7 +598,7 @@ mod tests {
                         },
                         name,
                     )
-                    .unwrap()
+                    .unwrap();
             });
             let precedences: Vec<u32> = (0..names.len())
                 .map(|age| precedence(true, Some(1_000 - age as i32)))

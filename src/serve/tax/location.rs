@@ -82,7 +82,7 @@ impl Location {
             notices.push(Notice {
                 code,
                 message: message.into(),
-            })
+            });
         };
         let state = match (usps(&address.state), of_zip) {
             // For some military ZIP codes, the source names a different region than the first

@@ -349,7 +349,7 @@ impl<'a> Found<'a> {
                     TaxClass::Special,
                     "special",
                     "district_boundaries_not_published",
-                )
+                );
             });
         }
         if matches.is_city_unlisted {

@@ -106,7 +106,7 @@ impl EventTail {
             for line in text[..whole].split_inclusive(|byte| *byte == b'\n') {
                 match serde_json::from_slice(line) {
                     Ok(Line::Event(event)) if event.seq == self.following() => {
-                        self.held.push(*event)
+                        self.held.push(*event);
                     }
                     Ok(Line::Committed { committed })
                         if committed.checked_add(1) == Some(self.following()) =>

@@ -310,7 +310,7 @@ impl<'a> Cells<'a> {
                 (None, None) => return Err(Error::store("a date is outside the calendar")),
             },
             Self::Decimal(cells, scale) if cells.is_valid(row) => {
-                decimal(out, cells.value(row), *scale)
+                decimal(out, cells.value(row), *scale);
             }
             Self::Lists(lists, items) if lists.is_valid(row) => {
                 return each(lists, row, out, |item, out| {

@@ -37,7 +37,7 @@ fn expressions_of_dashboard() -> String {
         match value {
             Value::Object(object) => object.iter().for_each(|(key, value)| match value {
                 Value::String(text) if key == "expr" || key == "query" => {
-                    found.extend([text.as_str(), "\n"])
+                    found.extend([text.as_str(), "\n"]);
                 }
                 value => collect(value, found),
             }),

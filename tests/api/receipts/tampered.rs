@@ -50,7 +50,7 @@ fn collect(value: &Value, place: &str, places: &mut Vec<String>) {
                     field,
                     &format!("{place}/{}", name.replace('~', "~0").replace('/', "~1")),
                     places,
-                )
+                );
             });
         }
         Value::Array(items) if !items.is_empty() => items
@@ -162,7 +162,7 @@ fn collect_objects(value: &Value, place: &str, places: &mut Vec<String>) {
         Value::Object(fields) => {
             places.push(place.to_owned());
             fields.iter().for_each(|(name, field)| {
-                collect_objects(field, &format!("{place}/{name}"), places)
+                collect_objects(field, &format!("{place}/{name}"), places);
             });
         }
         Value::Array(items) => items

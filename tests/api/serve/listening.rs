@@ -28,7 +28,7 @@ impl Listening {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let served = Served::with(two_releases().await, |settings| {
-            settings.public_url = Some(url.clone())
+            settings.public_url = Some(url.clone());
         })
         .await;
         let router = ServiceExt::<Request>::into_make_service_with_connect_info::<SocketAddr>(

@@ -165,7 +165,7 @@ async fn release_logged_by_another_channel_only_has_no_receipt() {
         "{reported}"
     );
     let served = Served::with(sealed.place, |settings| {
-        settings.channel = "stable".to_owned()
+        settings.channel = "stable".to_owned();
     })
     .await;
     assert_eq!(

@@ -218,7 +218,7 @@ impl<'a> Survey<'a> {
             match (others.as_slice(), value) {
                 ([_], Value::Null) if variants.len() == 2 => {}
                 ([other], _) if variants.len() == 2 => {
-                    self.value(&format!("{at}/anyOf/{other}"), value, place)
+                    self.value(&format!("{at}/anyOf/{other}"), value, place);
                 }
                 // An object, or a text instead.
                 ([object, text], _) if variants[*text]["type"] == "string" => {
@@ -239,7 +239,7 @@ impl<'a> Survey<'a> {
             _ if types(schema).is_empty() => {}
             Value::Object(_) => self.object(&at, schema, value, place),
             Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| {
-                self.value(&format!("{at}/items"), item, &format!("{place}/{index}"))
+                self.value(&format!("{at}/items"), item, &format!("{place}/{index}"));
             }),
             _ => {}
         }

@@ -23,7 +23,7 @@ fn snapshot(served: &Served, ending: &str) -> (String, Vec<u8>) {
 
 async fn public() -> Served {
     Served::with(Place::published(), |settings| {
-        settings.snapshots = SnapshotAccess::Public
+        settings.snapshots = SnapshotAccess::Public;
     })
     .await
 }

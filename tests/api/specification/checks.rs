@@ -93,7 +93,9 @@ fn select<'a>(root: &'a Value, path: &str) -> Result<Vec<&'a Value>, String> {
                         .ok_or_else(|| format!("no list at `[{part}]` of `{path}`"))?;
                     match (part.split_once('='), part.parse::<usize>()) {
                         (Some((member, selected)), _) => {
-                            next.extend(items.iter().filter(|item| text(&item[member]) == selected))
+                            next.extend(
+                                items.iter().filter(|item| text(&item[member]) == selected),
+                            );
                         }
                         (None, Ok(index)) => next.push(
                             items

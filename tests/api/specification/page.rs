@@ -144,7 +144,7 @@ fn add(steps: &mut Vec<Step>, line: &str) {
             requested.headers.push((name.to_owned(), value.to_owned()));
         }
         (_, Some(Step::Ask(requested))) if line.starts_with('{') => {
-            requested.body = Some(line.to_owned())
+            requested.body = Some(line.to_owned());
         }
         ("fixture", _) => {
             let (file, text) = rest.split_once(" has ").expect("a file and a text");

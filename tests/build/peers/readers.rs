@@ -49,7 +49,7 @@ pub async fn compare(
                 counts
             },
             "{reader}"
-        )
+        );
     });
     counts
 }

@@ -439,7 +439,7 @@ async fn column_missing_from_reused_parts_is_nullable() {
     let with_name = later(|contract| {
         contract
             .columns
-            .insert(3, column("name", Physical::String, false))
+            .insert(3, column("name", Physical::String, false));
     });
     let mut rows = frame(2024, 1);
     rows.with_column(
@@ -497,7 +497,7 @@ async fn parts_with_different_schemas_have_no_log_and_the_package_says_why() {
             .find(|column| column.name == "persons")
             .unwrap()
             .column_type
-            .physical = Physical::Int32
+            .physical = Physical::Int32;
     });
     let id = publish_with(&place, &smaller, vec![reused(2023), reused(2024)])
         .await

@@ -58,7 +58,7 @@ fn row_of_another_partition_is_an_error() {
                 year: Some(2022),
                 ..row("02", "population")
             },
-        ])
+        ]);
     });
     assert_eq!(
         message,
@@ -73,7 +73,7 @@ fn pointer_to_an_unknown_input_is_an_error() {
             candidate.frame = frame(&[Row {
                 pointers: pointers.clone(),
                 ..row("01", "population")
-            }])
+            }]);
         });
         assert_eq!(
             message,

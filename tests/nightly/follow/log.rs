@@ -185,7 +185,7 @@ fn lines_behind_a_tear_in_a_batch_are_not_read() {
         let mut kept = Vec::new();
         drop(
             EventLog::open(&home, |event| {
-                kept.push((event.seq, event.accession_number))
+                kept.push((event.seq, event.accession_number));
             })
             .unwrap(),
         );

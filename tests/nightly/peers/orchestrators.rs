@@ -212,7 +212,7 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
                     .unwrap()
                     .lock()
                     .unwrap(),
-            )
+            );
         }
         Night::UnreadableChannel => {
             let newest = files_below(&place.home().join("channels")).pop().unwrap();

@@ -251,7 +251,7 @@ async fn member_that_is_not_json_blocks_and_is_named() {
     refused(broken, ExitCode::Blocked, &[NO_FACTS, "sec.archive_member"]).await;
     let page = |site: &Site| {
         changed(site, |members| {
-            drop(members.insert(NO_FACTS.to_owned(), members[NO_FACTS].replacen('{', "<", 1)))
+            drop(members.insert(NO_FACTS.to_owned(), members[NO_FACTS].replacen('{', "<", 1)));
         })
     };
     refused(page, ExitCode::Blocked, &[NO_FACTS]).await;
@@ -261,7 +261,7 @@ async fn member_that_is_not_json_blocks_and_is_named() {
 async fn member_about_another_registrant_blocks_and_is_named() {
     let exchanged = |site: &Site| {
         changed(site, |members| {
-            drop(members.insert(NO_FACTS.to_owned(), members["CIK0009900005.json"].clone()))
+            drop(members.insert(NO_FACTS.to_owned(), members["CIK0009900005.json"].clone()));
         })
     };
     refused(exchanged, ExitCode::Blocked, &[NO_FACTS, "9900005"]).await;
@@ -418,7 +418,7 @@ async fn duplicate_member_blocks() {
 async fn member_not_named_after_a_registrant_blocks() {
     let misnamed = |site: &Site| {
         changed(site, |members| {
-            drop(members.insert("CIK2488.json".to_owned(), members[AMD].clone()))
+            drop(members.insert("CIK2488.json".to_owned(), members[AMD].clone()));
         })
     };
     refused(

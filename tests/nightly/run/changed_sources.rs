@@ -122,7 +122,7 @@ fn unknown_school_status_blocks_the_task() {
     let damage = |place: &Place| {
         place.edit_member(DIRECTORY, |text| {
             with_cell(&text, "069037000001", "SY_STATUS", "9")
-        })
+        });
     };
     refused(
         damage,
@@ -297,13 +297,13 @@ fn file_thirty_percent_shorter_than_last_time_is_refused() {
     let damage = |place: &Place| {
         place.edit("acsdt5y2023-b11001.dat", |text| {
             thirty_percent_shorter(&text)
-        })
+        });
     };
     refused(damage, 20, ACS_2023, &["acsdt5y2023-b11001.dat", "% fewer"]);
     let damage = |place: &Place| {
         place.edit_member("2025_Gaz_zcta_national.zip", |text| {
             thirty_percent_shorter(&text)
-        })
+        });
     };
     refused(
         damage,
@@ -399,7 +399,7 @@ fn oversized_archive_member_is_refused() {
             place.file(EDGE),
             bomb("EDGE_GEOCODE_PUBLICSCH_2425.TXT", 20 << 20),
         )
-        .unwrap()
+        .unwrap();
     };
     refused(
         damage,
@@ -437,7 +437,7 @@ fn two_contradictory_lines_block_the_task() {
     let damage = |place: &Place| {
         place.edit(POPULATION, |text| {
             format!("{text}860Z200US90210|19653|1335\n")
-        })
+        });
     };
     refused(damage, 20, ACS_2023, &["90210", "B01003"]);
 }

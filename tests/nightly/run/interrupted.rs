@@ -209,7 +209,7 @@ async fn channel_moved_during_a_run_stays_where_it_was_moved() {
     let people = |place: &Place, from: &str, to: &str| {
         place.edit("acsdt5y2023-b01003.dat", |text| {
             text.replace(&format!("US90210|{from}|"), &format!("US90210|{to}|"))
-        })
+        });
     };
     people(&place, "19652", "19653");
     let second = place.run(&[]).expect(0).release_id();

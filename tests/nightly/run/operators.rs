@@ -215,7 +215,7 @@ fn blocked_task_is_accepted_by_its_rule_for_one_run() {
     let lines: Vec<&str> = text.lines().filter(keep).collect();
     let fewer = lines.join("\n") + "\n";
     place.edit_archive(DIRECTORY, |members| {
-        *members.get_mut(&name).unwrap() = fewer
+        *members.get_mut(&name).unwrap() = fewer;
     });
     let blocked = place.run(&[]).expect(20);
     let step = blocked.task(SCHOOLS)["next_step"]
@@ -303,7 +303,7 @@ fn blocked_task_is_accepted_by_its_rule_for_one_run() {
     assert_eq!(listed(), json!([]));
     let least = lines[..lines.len() / 3].join("\n") + "\n";
     place.edit_archive(DIRECTORY, |members| {
-        *members.get_mut(&name).unwrap() = least
+        *members.get_mut(&name).unwrap() = least;
     });
     place.run(&[]).expect(20);
 }

@@ -517,7 +517,7 @@ fn blocked_unit_blocks_only_its_task() {
                 .collect()
         });
         place.edit_archive(FACTS, |members| {
-            *members.values_mut().last().unwrap() = "{".to_owned()
+            *members.values_mut().last().unwrap() = "{".to_owned();
         });
     };
     let expected = {
@@ -750,10 +750,10 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
     machines.work("executor", &plan);
     let edits: [(&str, &str, Edit); 22] = [
         ("permit.nola", "have the path", |receipt| {
-            receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into()
+            receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into();
         }),
         ("permit.nola", "does not produce", |receipt| {
-            receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into()
+            receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into();
         }),
         (
             "permit.nola",
@@ -770,7 +770,7 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
                 json!(["permit.permit:zz:A", "permit.permit:zz:B"]);
         }),
         ("permit.nola", "first and last records", |receipt| {
-            part_of(receipt, "permit.permit")["key_range"] = Value::Null
+            part_of(receipt, "permit.permit")["key_range"] = Value::Null;
         }),
         ("permit.nola", "`us-tx-austin` is recorded", |receipt| {
             let part = part_of(receipt, "permit.permit");
@@ -790,7 +790,7 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
             },
         ),
         ("permit.nola", "have the warnings", |receipt| {
-            part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})
+            part_of(receipt, "permit.permit")["report"]["warnings"] = json!({});
         }),
         ("permit.nola", "have the words", |receipt| {
             let words = part_of(receipt, "permit.permit")["report"]["words"]
@@ -799,10 +799,10 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
             words.values_mut().next().unwrap()["unknown"] = json!(7);
         }),
         ("permit.nola", "have the words", |receipt| {
-            part_of(receipt, "permit.permit")["report"]["words"] = json!({})
+            part_of(receipt, "permit.permit")["report"]["words"] = json!({});
         }),
         ("permit.nola", "without a value", |receipt| {
-            part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])
+            part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"]);
         }),
         (
             "permit.nola",
@@ -810,13 +810,13 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
             |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = Value::Null,
         ),
         ("permit.nola", "rows, but", |receipt| {
-            part_of(receipt, "permit.permit")["rows"] = json!(1)
+            part_of(receipt, "permit.permit")["rows"] = json!(1);
         }),
         ("permit.nola", "bytes, but", |receipt| {
-            part_of(receipt, "permit.permit")["size_bytes"] = json!(1)
+            part_of(receipt, "permit.permit")["size_bytes"] = json!(1);
         }),
         ("permit.nola", "another task", |receipt| {
-            part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()
+            part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into();
         }),
         (
             "permit.nola",
@@ -824,21 +824,21 @@ fn unit_result_that_contradicts_its_parts_is_refused() {
             |receipt| of_dataset(receipt, "permit.permit")["schema_version"] = "9.0.0".into(),
         ),
         ("permit.nola", "the records point to", |receipt| {
-            rows_of(receipt)["records"] = json!(5)
+            rows_of(receipt)["records"] = json!(5);
         }),
         ("permit.nola", "add up to", |receipt| {
-            rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)
+            rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000);
         }),
         ("permit.nola", "have room for", |receipt| {
             receipt["outcome"]["built"]["read"]["permit.nola"] =
-                json!(1_000_000_000_000_000_000_u64)
+                json!(1_000_000_000_000_000_000_u64);
         }),
         ("license.tx_tdlr", "is not of the bucket", |receipt| {
             let part = &mut receipt["outcome"]["built"]["parts"][0]["part"];
             part["partition"]["bucket"] = "zz".into();
         }),
         ("sec.financials", "another fingerprint", |receipt| {
-            receipt["outcome"]["built"]["parts"][0]["part"]["fingerprint"] = "1".repeat(64).into()
+            receipt["outcome"]["built"]["parts"][0]["part"]["fingerprint"] = "1".repeat(64).into();
         }),
     ];
     for (number, (task, message, edit)) in edits.into_iter().enumerate() {

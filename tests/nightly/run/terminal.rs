@@ -61,7 +61,7 @@ fn attacked() -> Place {
             .replace(",HDLC,HDLC COA,", &format!(",HDLC,{HOSTILE},"))
     });
     place.edit_archive(SCHOOLS, |members| {
-        drop(members.insert(format!("{HOSTILE}.csv"), String::new()))
+        drop(members.insert(format!("{HOSTILE}.csv"), String::new()));
     });
     place
 }

@@ -153,7 +153,7 @@ fn build_reads_no_source_that_its_own_task_refused() {
         members
             .values_mut()
             .take(1)
-            .for_each(|member| member.insert(0, 'x'))
+            .for_each(|member| member.insert(0, 'x'));
     });
     let run = place.run(&[]).expect(20);
     assert_eq!(

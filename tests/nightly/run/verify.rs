@@ -217,7 +217,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
     };
     let permits = "/datasets/permit.permit/parts/0";
     let part = |manifest: &mut Value, key: &str, value: Value| {
-        manifest.pointer_mut(permits).unwrap()[key] = value
+        manifest.pointer_mut(permits).unwrap()[key] = value;
     };
     let reported = [
         (
@@ -228,7 +228,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
                         .as_object_mut()
                         .unwrap()
                         .remove("permit.contact"),
-                )
+                );
             }),
         ),
         (
@@ -242,14 +242,14 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
                     manifest,
                     "key_range",
                     json!(["permit.permit:zz:A", "permit.permit:zz:B"]),
-                )
+                );
             }),
         ),
         (
             "have the path",
             forged(&|manifest| {
                 manifest.pointer_mut(permits).unwrap()["partition"]["jurisdiction"] =
-                    json!("us-tx-austin")
+                    json!("us-tx-austin");
             }),
         ),
         (
@@ -264,7 +264,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
             "of the rule x",
             forged(&|manifest| {
                 manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] =
-                    json!({"x": 1_u64 << 40})
+                    json!({"x": 1_u64 << 40});
             }),
         ),
         (
@@ -279,7 +279,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
             "add up to",
             forged(&|manifest| {
                 manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] =
-                    json!(1_000)
+                    json!(1_000);
             }),
         ),
     ];

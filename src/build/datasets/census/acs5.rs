@@ -260,7 +260,7 @@ fn build_level<'t>(
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
             metrics.iter().for_each(|metric| {
-                rows.add(metric, area, code, area_name, name_pointer.as_deref())
+                rows.add(metric, area, code, area_name, name_pointer.as_deref());
             });
         }
         rows.finish()

@@ -258,7 +258,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                         .map_or_else(Code::default, |table| table.code(row, &settings));
                     match license_row::license(&reader, row, &joins, &code) {
                         Ok(Some(license)) if known.contains(&license.license_id) => {
-                            context.exclude_rows("repeated", license.row.pointers)
+                            context.exclude_rows("repeated", license.row.pointers);
                         }
                         Ok(Some(license)) => {
                             if !settings.more_licenses.is_empty() {

@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         match cents {
             None => self.warn("bad_money", format!("{column} is `{cell}`")),
             Some(cents) if cents > IMPLAUSIBLE_CENTS => {
-                self.warn("implausible_money", format!("{column} is `{cell}`"))
+                self.warn("implausible_money", format!("{column} is `{cell}`"));
             }
             Some(_) => {}
         }

@@ -346,7 +346,7 @@ impl Archive {
             match id.strip_prefix(&prefix) {
                 // Without a schema, linkbases are the only source of concepts.
                 Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => {
-                    rows.push(Row::new(&version, name, said, issues))
+                    rows.push(Row::new(&version, name, said, issues));
                 }
                 _ => undeclared.push(id),
             }

@@ -219,7 +219,7 @@ fn point(value: &mut Value, names: &[String]) {
             for (name, member) in members {
                 match member.as_u64().filter(|_| name == "$ref") {
                     Some(number) => {
-                        *member = json!(format!("{COMPONENTS}{}", names[number as usize]))
+                        *member = json!(format!("{COMPONENTS}{}", names[number as usize]));
                     }
                     None => point(member, names),
                 }

@@ -137,10 +137,10 @@ impl Case {
         let expect = &self.expect;
         let mut differences = Vec::new();
         let mut check = |is_right: bool, what: &str| {
-            differences.extend(
-                (!is_right)
-                    .then(|| format!("{}: {what}: {values:#?} {}", self.id, series["null_reason"])),
-            )
+            differences
+                .extend((!is_right).then(|| {
+                    format!("{}: {what}: {values:#?} {}", self.id, series["null_reason"])
+                }));
         };
         if let Some(year) = expect.no_row_of_year {
             check(

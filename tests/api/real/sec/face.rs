@@ -405,7 +405,7 @@ fn metrics_equal_the_face_of_the_statements() {
         by_cik
             .entry(row.cik.trim_start_matches('0'))
             .or_default()
-            .push(row)
+            .push(row);
     });
     let mut compared: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     let mut differences: BTreeSet<String> = BTreeSet::new();

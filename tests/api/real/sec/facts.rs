@@ -263,7 +263,7 @@ pub fn check_series(rows: &[Row]) {
         match row.series.as_str() {
             "annual" => assert!((340..=385).contains(&days), "{days} days: {row:#?}"),
             "quarterly" if row.is_ytd => {
-                assert!((150..=290).contains(&days), "{days} days: {row:#?}")
+                assert!((150..=290).contains(&days), "{days} days: {row:#?}");
             }
             "quarterly" => assert!((75..=125).contains(&days), "{days} days: {row:#?}"),
             _ => {}

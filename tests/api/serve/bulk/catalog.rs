@@ -406,7 +406,7 @@ async fn publisher_names_change_only_the_names_in_the_catalog() {
                 strange.to_owned(),
                 "Public record; no explicit terms".to_owned(),
                 14,
-            )
+            );
         });
     })
     .await;

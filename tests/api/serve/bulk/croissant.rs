@@ -280,7 +280,7 @@ async fn standard_license_has_its_address() {
         manifest
             .tasks
             .values_mut()
-            .for_each(|task| task.licence = licence.to_owned())
+            .for_each(|task| task.licence = licence.to_owned());
     })
     .await;
     world.service.refresh().await.unwrap();

@@ -31,7 +31,7 @@ fn cells(text: &str) -> Vec<Vec<String>> {
         while let Some(character) = characters.next() {
             match character {
                 '"' if is_quoted && characters.peek() == Some(&'"') => {
-                    cells.last_mut().unwrap().push(characters.next().unwrap())
+                    cells.last_mut().unwrap().push(characters.next().unwrap());
                 }
                 '"' => is_quoted = !is_quoted,
                 ',' if !is_quoted => cells.push(String::new()),

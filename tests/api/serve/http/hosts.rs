@@ -92,7 +92,7 @@ async fn configured_host_names_are_accepted() {
         |settings| settings.public_url = Some("http://data.example.org:8080/".to_owned()),
         |settings| settings.is_behind_proxy = true,
         |settings| {
-            (settings.bind, settings.is_behind_proxy) = ("0.0.0.0:8080".parse().unwrap(), true)
+            (settings.bind, settings.is_behind_proxy) = ("0.0.0.0:8080".parse().unwrap(), true);
         },
     ];
     let with_tls = World::with(|settings| settings.tls = Some(files())).await;

@@ -141,7 +141,7 @@ fn every_operation_is_explained_under_a_heading() {
             .iter()
             .filter(|(status, _)| !status.starts_with("20"));
         shared.for_each(|(status, response)| {
-            assert!(response["$ref"].is_string(), "{name}: {status}")
+            assert!(response["$ref"].is_string(), "{name}: {status}");
         });
     }
     for path in files_below(&project("docs/operations")) {
@@ -573,7 +573,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
     for (name, member) in value.as_object().into_iter().flatten() {
         match member {
             Value::String(text) if ["description", "summary", "title"].contains(&name.as_str()) => {
-                found.push(text.clone())
+                found.push(text.clone());
             }
             _ if name.starts_with("example") => {}
             _ => texts(member, found),

@@ -149,7 +149,7 @@ async fn structured_data_stays_data_with_any_publisher_name() {
         manifest
             .tasks
             .values_mut()
-            .for_each(|task| task.publisher = hostile.to_owned())
+            .for_each(|task| task.publisher = hostile.to_owned());
     })
     .await;
     world.service.refresh().await.unwrap();

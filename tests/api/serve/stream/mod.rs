@@ -208,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                 .expect("the socket is closed")
             {
                 Some(Ok(Message::Text(text))) => {
-                    messages.push(asyncapi::held(serde_json::from_str(&text).unwrap()))
+                    messages.push(asyncapi::held(serde_json::from_str(&text).unwrap()));
                 }
                 Some(Ok(Message::Close(frame))) => {
                     return (messages, frame.map(|frame| frame.code.into()));

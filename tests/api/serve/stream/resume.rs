@@ -71,9 +71,9 @@ async fn replay_and_new_filings_meet_without_gap_or_repeat() {
                 let message = client.next().await;
                 for id in message["subscription_ids"].as_array().into_iter().flatten() {
                     if id == "first" {
-                        of_first.push(seq(&message))
+                        of_first.push(seq(&message));
                     } else {
-                        of_second.push(seq(&message))
+                        of_second.push(seq(&message));
                     }
                 }
             }

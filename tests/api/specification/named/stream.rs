@@ -48,7 +48,7 @@ pub async fn stream_sends_filings(desk: &Desk) -> Result<(), String> {
     ] {
         match open(&key).await {
             Err(tokio_tungstenite::tungstenite::Error::Http(response)) => {
-                same("refused upgrade", response.status().as_u16(), status)?
+                same("refused upgrade", response.status().as_u16(), status)?;
             }
             other => {
                 return Err(format!(

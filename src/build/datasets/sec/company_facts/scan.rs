@@ -388,7 +388,7 @@ impl<'a> Scan<'a> {
                     ..,
                 ] => length += 2,
                 [_, b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(u8::is_ascii_hexdigit) => {
-                    length += 6
+                    length += 6;
                 }
                 _ => return None,
             }

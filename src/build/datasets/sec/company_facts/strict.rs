@@ -139,7 +139,7 @@ impl<'de> Level<'de> for Member<'_, 'de> {
                     .number();
             }
             "entityName" => {
-                self.found.entity_name = map.next_value::<Option<String>>()?.unwrap_or_default()
+                self.found.entity_name = map.next_value::<Option<String>>()?.unwrap_or_default();
             }
             "facts" => {
                 self.has_facts = true;

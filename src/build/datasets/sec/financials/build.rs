@@ -227,7 +227,7 @@ impl Financials {
             text.push_str(&format!(
                 "{} {:08x} {}\n",
                 member.name, member.crc32, member.size_bytes
-            ))
+            ));
         };
         self.facts_member(cik).into_iter().for_each(&mut add_member);
         self.submissions_members(cik)
@@ -369,9 +369,9 @@ impl Financials {
             let mut bytes = Vec::new();
             self.submissions.read(member, &mut bytes)?;
             if member.name.contains('-') {
-                pages.push(bytes)
+                pages.push(bytes);
             } else {
-                own.push(bytes)
+                own.push(bytes);
             }
         }
         let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();

@@ -81,7 +81,7 @@ impl Calendar {
         let mut evidence = Evidence::default();
         for measure in &rules.calendar {
             candidates[*measure].iter().for_each(|candidate| {
-                evidence.add(&rules.bands, &reports[candidate.report as usize], candidate)
+                evidence.add(&rules.bands, &reports[candidate.report as usize], candidate);
             });
         }
         let state_same_figure = |a: &ReportedStart, b: &ReportedStart| {
@@ -447,7 +447,7 @@ impl Evidence {
                 }
             }
             (Family::Annual, _) if is_primary && end.since(start) + 1 < bands.year[0] => {
-                self.short.push((candidate.report, end, start))
+                self.short.push((candidate.report, end, start));
             }
             (Family::Quarterly, Some(Band::Quarter)) => {
                 self.quarter_ends.push(end);
@@ -464,7 +464,7 @@ impl Evidence {
                 }
             }
             (Family::Quarterly, None) if is_primary && end.since(start) + 1 < bands.year[0] => {
-                self.short.push((candidate.report, end, start))
+                self.short.push((candidate.report, end, start));
             }
             _ => {}
         }
@@ -502,7 +502,7 @@ impl Evidence {
                 (Some(end), Family::Annual, Form::TenK | Form::TenKA)
                     if transitions.iter().all(|(transition, _)| *transition != end) =>
                 {
-                    annual_ends.push(end)
+                    annual_ends.push(end);
                 }
                 (Some(end), Family::Quarterly, _) => own_quarter_ends.push(end),
                 _ => {}

@@ -258,7 +258,7 @@ impl RegistrantTable {
                 REGISTRANT,
                 &record_id,
                 detail,
-            ))
+            ));
         };
         let (name, name_source) = registrant.name();
         let normalized_name = name.map(normalized);
