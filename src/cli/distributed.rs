@@ -182,7 +182,7 @@ impl WorkSelection {
     ) -> Result<BTreeMap<String, Vec<String>>> {
         match (&self.task, self.share) {
             (Some(_), _) if named.is_empty() => Err(Error::config(format!("--task needs {flag}"))
-                .hint(format!("`pubdata plan --write --json` lists them; `--share 0/1` without --task selects all of the plan"))),
+                .hint("`pubdata plan --write --json` lists them; `--share 0/1` without --task selects all of the plan")),
             (Some(task), _) => Ok(BTreeMap::from([(task.clone(), named)])),
             (None, Some(share)) => run::work_of_share(settings, address, wave, share).await,
             (None, None) => Ok(BTreeMap::new()),

@@ -71,7 +71,7 @@ pub(super) async fn connect(
     .await?
     {
         Ok(ssh) => ssh,
-        Err(Refusal::Stranger(error)) => return Err(error.into()),
+        Err(Refusal::UnknownServer(error)) => return Err(error.into()),
         Err(Refusal::Ssh(error)) => return Err(no_answer(&error)),
     };
     let is_welcome = in_time(settings.read_timeout, log_in(&mut ssh, settings, server)).await??;
@@ -188,7 +188,7 @@ struct Guard {
 #[derive(Debug)]
 enum Refusal {
     Ssh(russh::Error),
-    Stranger(Error),
+    UnknownServer(Error),
 }
 
 impl From<russh::Error> for Refusal {
@@ -208,7 +208,7 @@ impl client::Handler for Guard {
         if self.expected.as_ref() == Some(&offered) {
             return Ok(true);
         }
-        Err(Refusal::Stranger(stranger(
+        Err(Refusal::UnknownServer(unknown_server(
             self,
             &offered,
             key.algorithm().as_str(),
@@ -216,7 +216,7 @@ impl client::Handler for Guard {
     }
 }
 
-fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
+fn unknown_server(guard: &Guard, offered: &str, algorithm: &str) -> Error {
     let Guard {
         host,
         source_id,

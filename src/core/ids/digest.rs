@@ -260,7 +260,7 @@ mod tests {
                 serde_json::from_value::<Digest>(text.clone().into())
                     .unwrap_err()
                     .to_string()
-                    .contains("64 hexadecimal digits"),
+                    .contains("64 lower-case hexadecimal digits"),
                 "{text}"
             );
         }

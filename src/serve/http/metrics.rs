@@ -404,7 +404,7 @@ mod tests {
             format!("# TYPE {name} histogram"),
             format!("{name}_count{{{labels}}} 2"),
             format!("{name}_sum{{{labels}}} 11.00025"),
-            "# HELP pubdata_release_loads Tries to load the channel's release, by outcome."
+            "# HELP pubdata_release_loads Attempts to load the channel's release, by outcome."
                 .to_owned(),
             "# TYPE pubdata_release_loads counter".to_owned(),
             "pubdata_release_loads_total{outcome=\"loaded\"} 1".to_owned(),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_are_made_behind_whoever_builds() {
+    fn roots_are_computed_in_the_background() {
         let (roots, rows) = (BackgroundRoots::start(), three_rows());
         let part = part("one", &rows);
         roots.add(&part, &rows);

@@ -275,7 +275,7 @@ mod tests {
             (
                 r#""form":["10-K"]"#,
                 r#""form":["10-K","10-K/A"]"#,
-                "`form` has 2 places",
+                "`form` has 2 values",
             ),
             (r#""isXBRL":[1],"#, "", "the array `isXBRL` is missing"),
             (
