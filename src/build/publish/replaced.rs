@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use arrow::array::{Array, AsArray, DynComparator, RecordBatch, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, DynComparator, RecordBatch, make_comparator};
 use arrow::compute::{SortOptions, concat_batches};
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
@@ -70,12 +70,8 @@ pub fn replace(
     } = replacement;
     let schema = now.schema();
     let none = RecordBatch::new_empty(schema.clone());
-    // A missing part has no rows, so its columns are as empty as those of the new rows.
-    let none_listed = PartReport {
-        empty_columns: now_report.empty_columns.clone(),
-        ..PartReport::default()
-    };
-    let (report, rows) = part.map_or((&none_listed, &none), |(part, rows)| (&part.report, rows));
+    let no_report = PartReport::default();
+    let (report, rows) = part.map_or((&no_report, &none), |(part, rows)| (&part.report, rows));
     let before_ids: HashSet<&str> = record_ids(before)?.iter().flatten().collect();
     let now_ids: HashSet<&str> = record_ids(now)?.iter().flatten().collect();
     let mut kept_runs: Vec<Range<usize>> = Vec::new();
@@ -113,16 +109,7 @@ pub fn replace(
         Err(reason) => return Ok(Err(reason)),
     };
     let counts = RowCounts::from_batch(contract, &merged)?;
-    let report = report_of(
-        report,
-        [before_report, now_report],
-        counts,
-        EmptyColumns {
-            merged: &merged,
-            kept,
-            removed: before.num_rows(),
-        },
-    );
+    let report = report_of(report, [before_report, now_report], counts, &merged);
     Ok(report.map(|report| ReplacedPart {
         rows: merged,
         report,
@@ -209,19 +196,12 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Rows that determine which columns in a part have no value.
-struct EmptyColumns<'a> {
-    merged: &'a RecordBatch,
-    kept: usize,
-    removed: usize,
-}
-
 /// Computes a part's report from the last release's report and the reports on the replaced records.
 fn report_of(
     report: &PartReport,
     [before, now]: [&PartReport; 2],
     counts: RowCounts,
-    empty: EmptyColumns<'_>,
+    rows: &RecordBatch,
 ) -> std::result::Result<PartReport, String> {
     if before.notes != now.notes {
         return Err("its notes name single findings".to_owned());
@@ -249,45 +229,27 @@ fn report_of(
         quarantined,
         warnings: counts.warnings,
         notes,
-        empty_columns: empty_columns(report, now, &empty)?,
+        empty_columns: now.empty_columns.as_ref().map(|_| empty_columns(rows)),
         words: counts.words,
     })
 }
 
-/// Returns the columns without a value. If no report lists such columns, the result does not list
-/// any. In a file, a list without a value and an empty list are equal; only the reports distinguish
-/// the two.
-fn empty_columns(
-    report: &PartReport,
-    now: &PartReport,
-    EmptyColumns {
-        merged,
-        kept,
-        removed,
-    }: &EmptyColumns<'_>,
-) -> std::result::Result<Option<Vec<String>>, String> {
-    let (Some(in_part), Some(in_now)) = (&report.empty_columns, &now.empty_columns) else {
-        return Ok(None);
+/// Returns the columns without a value; none if there are no rows. Columns of lists are never among
+/// them, because a file does not distinguish an empty list from a missing one.
+fn empty_columns(rows: &RecordBatch) -> Vec<String> {
+    let fields = rows.schema();
+    let is_empty = |column: &ArrayRef| {
+        column.as_list_opt::<i32>().is_none()
+            && rows.num_rows() > 0
+            && column.null_count() == rows.num_rows()
     };
-    let mut empty = Vec::new();
-    let has_new = merged.num_rows() > *kept;
-    for (field, column) in merged.schema().fields().iter().zip(merged.columns()) {
-        let name = field.name();
-        let (in_part, in_now) = (in_part.contains(name), in_now.contains(name));
-        let is_empty = match column.as_list_opt::<i32>() {
-            None => merged.num_rows() > 0 && column.null_count() == column.len(),
-            Some(lists) if lists.value_offsets()[0] < lists.value_offsets()[lists.len()] => false,
-            Some(_) if *kept == 0 => in_now,
-            Some(_) if in_part || *removed == 0 => in_part && (in_now || !has_new),
-            Some(_) if has_new && !in_now => false,
-            // The only empty list may be in one of the replaced records.
-            Some(_) => return Err(format!("whether `{name}` has a value is not known")),
-        };
-        if is_empty {
-            empty.push(name.clone());
-        }
-    }
-    Ok(Some(empty))
+    fields
+        .fields()
+        .iter()
+        .zip(rows.columns())
+        .filter(|(_, column)| is_empty(column))
+        .map(|(field, _)| field.name().clone())
+        .collect()
 }
 
 #[cfg(test)]

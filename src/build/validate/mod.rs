@@ -266,7 +266,12 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let warnings = warnings::count(&frame)?;
     let words = words::count(contract, &frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
-    let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();
+    // A file does not distinguish an empty list from a missing one.
+    let is_empty = |column: &&Column| {
+        frame.height() > 0
+            && column.null_count() == frame.height()
+            && !matches!(column.dtype(), DataType::List(_))
+    };
     let empty_columns = frame
         .columns()
         .iter()

@@ -348,7 +348,7 @@ fn frame_that_breaks_the_contract_is_refused_with_column_and_record() {
     );
     check_refused(
         Series::new("year".into(), [2024_i64, 2024, 2024]),
-        &["column `year` is i64", "i32"],
+        &["column `year` has the type i64", "i32"],
     );
     check_refused(
         Series::new("code".into(), [Some("00501"), None, Some("99999")]),
@@ -384,7 +384,7 @@ fn frame_that_breaks_the_contract_is_refused_with_column_and_record() {
     );
     check_refused(
         Series::new("grades".into(), [None, Some("PK"), None]),
-        &["column `grades` is str", "list[str]"],
+        &["column `grades` has the type str", "list[str]"],
     );
     check_refused(
         pointers(&[&[0, 0, 1, 1], &[0, 0, 1], &[]]),

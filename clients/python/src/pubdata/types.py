@@ -600,7 +600,7 @@ class CompanyBusinessAddress(TypedDict):
 
 
 class CompanyFilings(TypedDict):
-    """Numbers of periodic reports."""
+    """Number of periodic reports of each kind."""
     annual: ReportCount
     quarterly: ReportCount
 
@@ -643,13 +643,13 @@ class CompanyMetricsAvailable(TypedDict):
 
 
 class CompanyNameMatch(TypedDict):
-    """How a registrant fits a search."""
+    """How well a registrant matches a search."""
     score: float
     type: CompanyNameMatchType
 
 
 class CompanySuccession(TypedDict):
-    """A filing in which a registrant says that it succeeds another."""
+    """A filing in which a registrant reports that it succeeds another registrant."""
     accession_number: str
     filed_date: str
     form: str
@@ -668,7 +668,7 @@ class CompareRequest(TypedDict):
 
 
 class ComparedMetric(TypedDict):
-    """A metric of two areas."""
+    """Comparison of one metric between the two areas."""
     difference: float | None
     difference_moe: float | None
     margin_basis: ComparedMetricMarginBasis | None
@@ -695,7 +695,7 @@ class ComparedMetricValue(TypedDict):
 
 
 class ComparedValue(TypedDict):
-    """Without a value, the members that describe its report are null."""
+    """Without a value, the fields that describe its report are null."""
     accession_number: str | None
     as_of_date: str | None
     cik: str
@@ -1053,7 +1053,7 @@ class DatasetCoverageGeographyType(TypedDict):
 
 
 class DatasetCoverageList(TypedDict):
-    """What a list of a dataset holds and lacks, and whom it reaches."""
+    """Contents, gaps and reach of one list in a dataset."""
     first_date: str | None
     freshness: Freshness | None
     gaps: list[str]
@@ -1067,7 +1067,7 @@ class DatasetCoverageList(TypedDict):
 
 
 class DatasetCoverageReachByLayout(TypedDict):
-    """Whom lists reach by what is known of their layout."""
+    """Population covered by lists, grouped by the evidence for their layout."""
     documented: ReachOfLists
     seen: ReachOfLists
 
@@ -1346,7 +1346,7 @@ class FieldError(TypedDict):
 
 
 class Filing(TypedDict):
-    """A filing that a search found."""
+    """A filing found by a search."""
     accepted_at: str | None
     accession_number: str
     act: str | None
@@ -1371,7 +1371,7 @@ class Filing(TypedDict):
 
 
 class FilingEntity(TypedDict):
-    """A party of a filing: what a source says of it, else what the release knows of the registrant."""
+    """A party of a filing, from the source or from the release's data about the registrant."""
     cik: str
     name: str | None
     role: None
@@ -1449,7 +1449,7 @@ class FinancialSeries(TypedDict):
 
 
 class FinancialValue(TypedDict):
-    """The figure of a period as it is known."""
+    """The figure of a period, with its provenance."""
     accession_number: str
     as_of_date: str | None
     concept: str
@@ -1525,7 +1525,7 @@ class FoundResultMatch(TypedDict):
 
 
 class Geography(TypedDict):
-    """An area, with where it lies."""
+    """An area and its location."""
     id: str
     input_code: str
     internal_point: GeographyInternalPoint | None
@@ -1621,7 +1621,7 @@ class KnownWordsCommonestUnknown(TypedDict):
 
 
 class License(TypedDict):
-    """A license beside its provenance."""
+    """A license with its provenance."""
     address: LicenseAddress | None
     board: str
     bond: LicenseBond | None
@@ -1670,7 +1670,7 @@ class LicenseBond(TypedDict):
 
 
 class LicenseClassification(TypedDict):
-    """A class of work as a list writes it, `C-10=Electrical` or the code alone."""
+    """A class of work as a list writes it: `C-10=Electrical`, or the code alone."""
     code: str
     description: str | None
 
@@ -1696,7 +1696,7 @@ class LicenseInsurance(TypedDict):
 
 
 class LicenseMatch(TypedDict):
-    """A license beside how it fits a search."""
+    """A license with its search match."""
     address: LicenseAddress | None
     board: str
     bond: LicenseBond | None
@@ -1736,7 +1736,7 @@ class LicensesAnswer(TypedDict):
 
 
 class ListedSource(TypedDict):
-    """What records of a list come from."""
+    """Source of records in a list."""
     dataset_id: str
     schema_version: str
     source_date: str | None
@@ -1787,7 +1787,7 @@ class MetaRelease(TypedDict):
 
 
 class Metric(TypedDict):
-    """A metric of an area."""
+    """One metric of an area, as answers show it."""
     bound: float | None
     bound_type: BoundType | None
     history: NotRequired[list[PastFigures]]
@@ -1839,7 +1839,7 @@ class MetricAreasArea(TypedDict):
 
 
 class NameMatch(TypedDict):
-    """How a record fits a search by name."""
+    """How a record matches a search by name."""
     score: float
     type: NameMatchType
 
@@ -2089,7 +2089,7 @@ class PlanListPlan(TypedDict):
 
 
 class Problem(TypedDict):
-    """RFC 9457 problem details. `code` is the contract; texts may change."""
+    """RFC 9457 problem details. `code` is stable; texts may change."""
     candidates: NotRequired[list[str]]
     code: ProblemCode
     detail: str
@@ -2154,7 +2154,7 @@ class PropertyParcel(TypedDict):
 
 
 class Provenance(TypedDict):
-    """Where a record comes from."""
+    """Origin of a record."""
     dataset_id: str
     record_id: str
     schema_version: str
@@ -2167,7 +2167,7 @@ class Provenance(TypedDict):
 
 
 class Reach(TypedDict):
-    """The areas whose records these are, and how many people live there by the Bureau's population estimates, each counted once. Of `tax.state`, the states whose `coverage` is `full` and whose rates are found by boundaries or counties, or are one for the state: not by names of places alone."""
+    """Areas covered by the records, with their population by the Census Bureau's estimates, each person counted once. For `tax.state`, covers the states whose `coverage` is `full` and whose rates are found by boundaries or counties, or are the same in the entire state. States whose rates are found only by place names do not count."""
     areas: list[ReachArea]
     areas_without_estimate: int
     population: int | None
@@ -2182,7 +2182,7 @@ class ReachArea(TypedDict):
 
 
 class ReachOfLists(TypedDict):
-    """How many builds were made, and whom they reach."""
+    """Number of builds, and the population of their areas."""
     lists: int
     population: int | None
     population_share: float | None
@@ -2208,7 +2208,7 @@ class ReceiptAnswer(TypedDict):
 
 
 class ReceiptDataset(TypedDict):
-    """Description of the dataset as its leaf in the release's tree has it."""
+    """Description of the dataset as hashed in the release's tree."""
     dataset_id: str
     groups: list[ReceiptDatasetGroup]
     root: str
@@ -2234,7 +2234,7 @@ class ReceiptPartLeave(TypedDict):
 
 
 class ReceiptPartPart(TypedDict):
-    """Description of the part as its leaf in the dataset's tree has it."""
+    """Description of the part as hashed in the dataset's tree."""
     path: str
     records: str
     root: str
@@ -2251,7 +2251,7 @@ class ReceiptRecordSourcePointer(TypedDict):
 
 
 class ReceiptRelease(TypedDict):
-    """Description of the release as its leaf in the log has it."""
+    """Description of the release as hashed in the log."""
     datasets: str
     manifest_sha256: str
     records_root: str
@@ -2363,7 +2363,7 @@ class ReleasesAnswer(TypedDict):
 
 
 class Replay(TypedDict):
-    """With `include=replay`: what came of making the record again from its bytes, with the declarations and contracts that its release carries."""
+    """Sent with `include=replay`: the result of rebuilding the record from its bytes, with the declarations and contracts of its release."""
     differences: list[ReplayDifference]
     notes: list[str]
     reason: str | None
@@ -2382,7 +2382,7 @@ class ReportCount(TypedDict):
 
 
 class ReportedValue(TypedDict):
-    """The value as first reported; null unless restated."""
+    """The value as first reported; null unless the figure was restated."""
     accession_number: str | None
     concept: str | None
     evidence_url: str | None
@@ -2540,7 +2540,7 @@ class Source(TypedDict):
 
 
 class SourceBytes(TypedDict):
-    """With `include=bytes`: the publisher's bytes, as far as they may be shown."""
+    """Sent with `include=bytes`: the publisher's bytes, as far as they may be shown."""
     cells: list[SourceBytesCell]
     excerpt: SourceBytesExcerpt | None
     header: SourceBytesHeader | None
@@ -2562,7 +2562,7 @@ class SourceBytesCell(TypedDict):
 
 
 class SourceBytesExcerpt(TypedDict):
-    """The bytes as text; of a document also what stands around them. `start` and `end` are the characters (Unicode code points) of the text that are the bytes themselves; `offset` and `length` say where the text stands in the file or member."""
+    """The bytes as text, including the surrounding text for a document. `start` and `end` delimit the characters (Unicode code points) that belong to the bytes themselves. `offset` and `length` locate the text in the file or archive member."""
     end: int
     length: int
     offset: int
@@ -2571,14 +2571,14 @@ class SourceBytesExcerpt(TypedDict):
 
 
 class SourceBytesHeader(TypedDict):
-    """The line of the file that names its columns; null if it has none or it is not shown."""
+    """The line that names the file's columns; null if the file has no such line or it is not shown."""
     length: int
     offset: int
     text: str
 
 
 class SourceFile(TypedDict):
-    """A publisher's file that a build was made from."""
+    """Publisher's file that a build used as input."""
     fetched_at: str
     mirror: str | None
     obtained: ChainSourceSnapshotObtained
@@ -2615,7 +2615,7 @@ class StateCountiesCounty(TypedDict):
 
 
 class StatementLine(TypedDict):
-    """One line; without a value, the members that describe its report are null."""
+    """One line; without a value, the fields that describe its report are null."""
     accession_number: str | None
     concept: str | None
     evidence_url: str | None
@@ -2653,7 +2653,7 @@ class StatementsAnswer(TypedDict):
 
 
 class StatementsStatement(TypedDict):
-    """One statement of a period; its report is the newest that a line comes from."""
+    """One statement for a period; its report is the newest report among its lines."""
     accession_number: str | None
     evidence_url: str | None
     filed_date: str | None
@@ -2728,7 +2728,7 @@ class StatusReportTaskFinding(TypedDict):
 
 
 class TaxAddress(TypedDict):
-    """On one line, or in parts; at least a ZIP code, or city and state."""
+    """Address on one line or in parts. It requires a ZIP code, or a city and a state."""
     address: NotRequired[str | None]
     city: NotRequired[str | None]
     county_fips: NotRequired[str | None]
@@ -2755,7 +2755,7 @@ class TaxBatchAnswer(TypedDict):
 
 
 class TaxBatchItem(TypedDict):
-    """What is answered to one item of a batch."""
+    """Answer to one item of a batch."""
     error: Problem | None
     found: bool
     index: int
@@ -2795,7 +2795,7 @@ class TaxCalculationAnswer(TypedDict):
 
 
 class TaxCalculationLineItem(TypedDict):
-    """The tax of a line or of the delivery."""
+    """Tax on a line or on the delivery."""
     breakdown: list[TaxPart]
     category: TaxCategory | None
     id: str | None
@@ -2823,7 +2823,7 @@ TaxCalculationRequest = TypedDict(
 
 
 class TaxCalculationShipping(TypedDict):
-    """The tax of a line or of the delivery."""
+    """Tax on a line or on the delivery."""
     amount: float
     breakdown: list[TaxPart]
     known_tax_amount: float
@@ -2883,7 +2883,7 @@ class TaxMatchAlternative(TypedDict):
 
 
 class TaxPart(TypedDict):
-    """The tax of one jurisdiction on goods of one category."""
+    """Tax that one jurisdiction levies on goods of one category."""
     category: TaxCategory
     code: str
     name: str
@@ -2951,7 +2951,7 @@ TaxRule = TypedDict(
 
 
 class TaxSourcing(TypedDict):
-    """The state's rule on whose place decides the rate of a sale within the state."""
+    """The state's rule on which place decides the rate of a sale within the state."""
     citation: str | None
     rule: str | None
     state_rule: TaxStateSourcing | None
@@ -3020,7 +3020,7 @@ class VerificationAnswer(TypedDict):
 
 
 class VerificationCheckedSource(TypedDict):
-    """A list that was looked at."""
+    """A list that was searched."""
     newest_license_date: str | None
     records_set_aside: int
     scope: str
@@ -3035,7 +3035,7 @@ class VerificationQuery(TypedDict):
 
 
 class Vintage(TypedDict):
-    """A five-year survey, which is named by its last year."""
+    """A five-year survey, named after its last year."""
     period: str
     survey: str
     year: int
@@ -3048,7 +3048,7 @@ class WorkersComp(TypedDict):
 
 
 class Zip(TypedDict):
-    """With `fields`, of the others only those that were asked for."""
+    """With `fields`, only the requested optional fields are present."""
     city: NotRequired[str]
     coordinate_accuracy: NotRequired[str | None]
     counties: NotRequired[list[ZipCountyPart]]
@@ -3087,7 +3087,7 @@ class ZipBatchAnswer(TypedDict):
 
 
 class ZipBatchItem(TypedDict):
-    """What is answered to one item of a batch."""
+    """Answer to one item of a batch."""
     error: Problem | None
     found: bool
     index: int
@@ -3114,7 +3114,7 @@ class ZipCountyPart(TypedDict):
 
 
 class ZipSalesTax(TypedDict):
-    """Lowest and highest combined rate in the ZIP code today; null where local rates are not covered."""
+    """Lowest and highest current combined rate in the ZIP code; null if local rates are not covered."""
     as_of: str
     coverage: ZipSalesTaxCoverage
     max_rate: float
@@ -3122,6 +3122,6 @@ class ZipSalesTax(TypedDict):
 
 
 class ZipZcta(TypedDict):
-    """ZIP Code Tabulation Area that stands for the ZIP code."""
+    """ZIP Code Tabulation Area that represents the ZIP code."""
     code: str | None
     match: ZipZctaMatch
