@@ -31,7 +31,7 @@ pub struct ReleaseDiff {
     pub causes: BTreeMap<String, Vec<Cause>>,
     /// Changes by dataset, for all datasets of both releases or for the requested ones.
     pub datasets: BTreeMap<String, DatasetDiff>,
-    /// By task, why the causes cannot be assigned to individual records; present only with `--why`.
+    /// By task, why the causes cannot be assigned to individual records; absent without `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
     #[serde(rename = "not_told_apart")]
@@ -59,8 +59,8 @@ pub struct DatasetDiff {
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
-    /// Number of changed records by combination of causes, counting each record once; present only
-    /// with `--why`.
+    /// Number of changed records by combination of causes, counting each record once; absent
+    /// without `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<CausedChanges>")]
     pub why: Option<Vec<CausedChanges>>,
@@ -125,7 +125,7 @@ pub struct RecordDiff {
     pub change: RecordChange,
     /// The columns that differ; for an added or removed record, all columns that have a value.
     pub columns: Vec<ColumnChange>,
-    /// Why the record changed; present only with `--why`.
+    /// Why the record changed; absent without `--why`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordWhy")]
     pub why: Option<RecordWhy>,
