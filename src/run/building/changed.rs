@@ -19,6 +19,7 @@ use super::stage::first_damage;
 use super::units::{BuiltTask, TaskInUnits, WorkUnit, in_order};
 use crate::reporting::report::SubjectCounts;
 use crate::settings::QUARANTINE;
+use bytes::Bytes;
 use pubdata_build::datasets::{BuildWhole, Context, Split, SplitPlan};
 use pubdata_build::decode::KeptRows;
 use pubdata_build::publish::{self, BuiltTable, Stage};
@@ -296,6 +297,7 @@ impl<'a> Units<'a> {
         if let Some(refusal) = refusals.next() {
             return Err(misfit(&refusal.message));
         }
+        self.check_quarantined(name, &before.checked, &now.checked)?;
         let mut known: BTreeMap<TableKey, (&str, &Part)> = BTreeMap::new();
         for (dataset_id, version, part) in self.known.get(name).into_iter().flatten() {
             let key = ((*dataset_id).to_owned(), part.partition.clone());
@@ -374,6 +376,53 @@ impl<'a> Units<'a> {
         })
     }
 
+    /// Rejects new records whose ids the last release has quarantined for other subjects: a build of
+    /// all rows would validate both together.
+    fn check_quarantined(
+        &self,
+        name: &str,
+        before: &ValidatedTables,
+        now: &ValidatedTables,
+    ) -> Result<()> {
+        let own: BTreeSet<&str> = before
+            .issues
+            .iter()
+            .filter_map(|issue| issue.record.as_deref())
+            .collect();
+        let mut ids = BTreeSet::new();
+        for table in now
+            .tables
+            .iter()
+            .filter(|table| table.dataset_id != QUARANTINE)
+        {
+            ids.extend(table.frame.column("record_id")?.str()?.iter().flatten());
+        }
+        let parts = self.known.get(name).into_iter().flatten();
+        for (_, _, part) in parts.filter(|(dataset_id, ..)| *dataset_id == QUARANTINE) {
+            let others = publish::quarantined_issues(self.bytes(part)?, |_| true)?;
+            let records = others.iter().filter_map(|issue| issue.record.as_deref());
+            if let Some(record) = records
+                .filter(|record| !own.contains(record))
+                .find(|record| ids.contains(record))
+            {
+                return Err(misfit(format!(
+                    "{}: {record} is quarantined for another subject",
+                    part.path
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, part: &Part) -> Result<Bytes> {
+        let releases = &self.task.settings.releases;
+        let bytes = self
+            .runtime
+            .block_on(releases.part(&self.previous.release_id, part))?;
+        publish::verify_part(part, &bytes)?;
+        Ok(bytes)
+    }
+
     fn replace(
         &self,
         part: Option<&Part>,
@@ -382,14 +431,7 @@ impl<'a> Units<'a> {
         stage: &Stage<'_>,
     ) -> Result<usize> {
         let bytes = match part {
-            Some(part) => {
-                let releases = &self.task.settings.releases;
-                let bytes = self
-                    .runtime
-                    .block_on(releases.part(&self.previous.release_id, part))?;
-                publish::verify_part(part, &bytes)?;
-                Some((part, bytes))
-            }
+            Some(part) => Some((part, self.bytes(part)?)),
             None => None,
         };
         stage
